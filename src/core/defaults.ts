@@ -1,0 +1,23 @@
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+/** Defaults of everything that can be configured. Durations in milliseconds, sizes in bytes. */
+export const DEFAULTS = {
+  ttlMs: 7 * DAY,
+  maxTtlMs: 30 * DAY,
+  keepResultMs: 24 * HOUR,
+  leaseMs: 30 * SECOND,
+  heartbeatMs: 10 * SECOND,
+  holdInputMs: 20 * SECOND,
+  /** How long a task that ran into its TTL stays readable, so that pollers learn why it is gone. */
+  expiredGraceMs: 60 * SECOND,
+  /** How often the engine looks for expired leases, expired tasks and work it was not told about. */
+  sweepMs: SECOND,
+  slots: 64,
+  maxAttempts: 3,
+  maxArgumentBytes: 4 * 1024 * 1024,
+  maxResultBytes: 16 * 1024 * 1024,
+  maxOpenTasksPerPrincipal: 1_000,
+  maxLogBytesPerTask: 50 * 1024 * 1024,
+} as const;

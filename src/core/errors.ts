@@ -1,0 +1,109 @@
+/** What goes wrong at run time. Callers branch on `code`, never on `message`; `cause` passes through. */
+export type TaskErrorCode =
+  | 'TASK_NOT_FOUND'
+  | 'ANSWER_INVALID'
+  | 'INPUT_NOT_SUPPORTED'
+  | 'IDEMPOTENCY_CONFLICT'
+  | 'LIMIT_EXCEEDED'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_CLOSED'
+  | 'STORE_REFUSED'
+  | 'TASK_TIMED_OUT'
+  | 'TASK_CANCELLED'
+  | 'TASK_INTERRUPTED';
+
+export abstract class TaskError extends Error {
+  abstract readonly code: TaskErrorCode;
+}
+
+/** The task is unknown, expired or another principal's; nobody can tell which, on purpose. */
+export class TaskNotFoundError extends TaskError {
+  override readonly name = 'TaskNotFoundError';
+  readonly code = 'TASK_NOT_FOUND';
+  constructor() {
+    super('Task not found');
+  }
+}
+
+/** An answer to an open question does not fit it. Nothing was recorded. */
+export class AnswerInvalidError extends TaskError {
+  override readonly name = 'AnswerInvalidError';
+  readonly code = 'ANSWER_INVALID';
+  readonly key: string;
+  constructor(key: string, problem: string) {
+    super(`inputResponses.${key}: ${problem}`);
+    this.key = key;
+  }
+}
+
+/** The handler asked a question, but the requestor never said it could answer one of that kind. */
+export class InputNotSupportedError extends TaskError {
+  override readonly name = 'InputNotSupportedError';
+  readonly code = 'INPUT_NOT_SUPPORTED';
+  constructor(question: string) {
+    super(`cannot ask "${question}": the client did not declare the elicitation capability`);
+  }
+}
+
+/** An idempotency key came again with other arguments. */
+export class IdempotencyConflictError extends TaskError {
+  override readonly name = 'IdempotencyConflictError';
+  readonly code = 'IDEMPOTENCY_CONFLICT';
+  constructor() {
+    super('idempotency key was used before with other arguments');
+  }
+}
+
+/** A configured limit was reached. Nothing was created. */
+export class LimitExceededError extends TaskError {
+  override readonly name = 'LimitExceededError';
+  readonly code = 'LIMIT_EXCEEDED';
+}
+
+/** The store cannot be used right now (disk full, I/O error, closed). Trying again later may work. */
+export class StoreUnavailableError extends TaskError {
+  override readonly name = 'StoreUnavailableError';
+  readonly code = 'STORE_UNAVAILABLE';
+}
+
+/** The store was closed by its own process; nothing will come of trying again. */
+export class StoreClosedError extends TaskError {
+  override readonly name = 'StoreClosedError';
+  readonly code = 'STORE_CLOSED';
+  constructor() {
+    super('the task store is closed');
+  }
+}
+
+/** The store will not open what it was pointed at; the message says why and what to do. */
+export class StoreRefusedError extends TaskError {
+  override readonly name = 'StoreRefusedError';
+  readonly code = 'STORE_REFUSED';
+}
+
+/** The reason a handler's signal carries when its `timeoutMs` of active time is used up. */
+export class TaskTimedOutError extends TaskError {
+  override readonly name = 'TaskTimedOutError';
+  readonly code = 'TASK_TIMED_OUT';
+  constructor(timeoutMs: number) {
+    super(`timed out: the tool's limit of ${timeoutMs} ms of active time is used up`);
+  }
+}
+
+/** The reason a handler's signal carries when its task was cancelled. */
+export class TaskCancelledError extends TaskError {
+  override readonly name = 'TaskCancelledError';
+  readonly code = 'TASK_CANCELLED';
+  constructor(reason = 'the task was cancelled') {
+    super(reason);
+  }
+}
+
+/**
+ * The reason a handler's signal carries when this run of it is over but its task is not: it was parked, handed over or
+ * taken over. Stop what is running; do not undo what was done.
+ */
+export class TaskInterruptedError extends TaskError {
+  override readonly name = 'TaskInterruptedError';
+  readonly code = 'TASK_INTERRUPTED';
+}

@@ -1,0 +1,30 @@
+export { type Clock, systemClock, type Timer } from './clock.ts';
+export { DEFAULTS } from './defaults.ts';
+export * from './errors.ts';
+export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+export type { Logger } from './logger.ts';
+export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './polling.ts';
+export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal, samePrincipal } from './principal.ts';
+export { type Answer, type InputRequests, type Question, questionKey } from './question.ts';
+export { newTaskId, type RandomSource, randomFraction, shortId, systemRandom, type TaskId } from './random.ts';
+export {
+  type LostRun,
+  type RecoveryDecision,
+  recoveryDecision,
+  type WorkerLostRule,
+  workerLostRule,
+} from './recovery.ts';
+export * from './standard-schema.ts';
+export {
+  isTerminal,
+  isTerminalStatus,
+  type OpenState,
+  type RpcErrorObject,
+  TASK_STATUSES,
+  type TaskState,
+  type TaskStatus,
+  type TerminalState,
+} from './state.ts';
+export type { NewTask, RequestorAbilities, TaskProgress, TaskRecord } from './task.ts';
+export { type TaskEvent, type Transition, transition } from './transition.ts';
+export { unreachable } from './unreachable.ts';

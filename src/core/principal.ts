@@ -1,0 +1,18 @@
+/**
+ * Whom a task belongs to. Taken from the auth context, never from a session or a client id: a session ends with a
+ * restart, and a client id is shared by everybody who uses that client.
+ */
+export interface Principal {
+  tenant?: string;
+  subject: string;
+}
+
+/** The one owner of everything reached over stdio, or over loopback without authentication. */
+export const LOCAL_PRINCIPAL: Principal = { subject: 'local' };
+
+/** Callers of a listener that is open to the network without authentication. Their task ids are their only key. */
+export const ANONYMOUS_PRINCIPAL: Principal = { subject: 'anonymous' };
+
+export function samePrincipal(a: Principal, b: Principal): boolean {
+  return a.subject === b.subject && (a.tenant ?? '') === (b.tenant ?? '');
+}

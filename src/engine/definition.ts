@@ -1,0 +1,37 @@
+import type { JsonObject, JsonValue, WorkerLostRule } from '../core/index.ts';
+import type { TaskContext } from './context.ts';
+
+/** Something that can be run as a task: for the engine a tool, a prompt and a resource are all the same. */
+export interface Definition {
+  /** The request method it answers, e.g. `tools/call`. */
+  method: string;
+  name: string;
+  version?: string;
+  ttlMs: number | null;
+  keepResultMs: number;
+  timeoutMs?: number;
+  pollIntervalMs?: number;
+  maxAttempts: number;
+  onWorkerLost: WorkerLostRule;
+  /** Runs it on the request's own arguments; what it returns is the request's result, what it throws its error. */
+  run(input: JsonValue, context: TaskContext): Promise<JsonObject>;
+}
+
+/** Definitions by method and name. */
+export class Registry {
+  readonly #definitions = new Map<string, Definition>();
+
+  add(definition: Definition): void {
+    const key = Registry.#key(definition.method, definition.name);
+    if (this.#definitions.has(key)) throw new TypeError(`${definition.name} is registered already`);
+    this.#definitions.set(key, definition);
+  }
+
+  find(method: string, name: string): Definition | undefined {
+    return this.#definitions.get(Registry.#key(method, name));
+  }
+
+  static #key(method: string, name: string): string {
+    return `${method} ${name}`;
+  }
+}

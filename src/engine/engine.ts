@@ -1,0 +1,279 @@
+import { hostname } from 'node:os';
+import {
+  type Answer,
+  AnswerInvalidError,
+  type Clock,
+  isTerminal,
+  type JsonValue,
+  type Logger,
+  newTaskId,
+  type Principal,
+  type RandomSource,
+  type RequestorAbilities,
+  type TaskId,
+  TaskNotFoundError,
+  type TaskProgress,
+  type TaskRecord,
+  type TerminalState,
+} from '../core/index.ts';
+import type { Dispatcher, StoreBackend, TaskStore } from '../store/index.ts';
+import { type Definition, Registry } from './definition.ts';
+import { EphemeralContext } from './ephemeral-context.ts';
+import { answerProblem } from './form-schema.ts';
+import { Maintenance } from './maintenance.ts';
+import { completed, thrown } from './outcome.ts';
+import { Watchers } from './watchers.ts';
+import { Worker, type WorkerSettings } from './worker.ts';
+
+export interface EngineSettings extends WorkerSettings {
+  sweepMs: number;
+  drainMs: number;
+  maxOpenTasksPerPrincipal: number;
+  maxTtlMs: number;
+}
+
+export interface EngineParts {
+  backend: StoreBackend;
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+  settings: EngineSettings;
+}
+
+/** One request that becomes a task. */
+export interface CreateRequest {
+  definition: Definition;
+  principal: Principal;
+  input: JsonValue;
+  prepared?: JsonValue;
+  revision: string;
+  abilities: RequestorAbilities;
+  originRequestId?: string;
+  traceparent?: string;
+}
+
+interface Opened {
+  store: TaskStore;
+  dispatcher: Dispatcher;
+  worker: Worker;
+  maintenance: Maintenance;
+}
+
+/** Tasks from creation to the end: who works on them, who waits for them, what outlives what. */
+export class Engine {
+  readonly registry = new Registry();
+  readonly #parts: EngineParts;
+  readonly #watchers = new Watchers();
+  #opening: Promise<Opened> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  get clock(): Clock {
+    return this.#parts.clock;
+  }
+
+  /** Opens the store and starts working; every other method does so by itself. */
+  async start(): Promise<void> {
+    await this.#open();
+  }
+
+  /** Resolves once the task is durable. Bad requests are the caller's to refuse before. */
+  async create(request: CreateRequest): Promise<TaskRecord> {
+    const { store, worker } = await this.#open();
+    const { definition, principal, input, prepared, revision, abilities, originRequestId, traceparent } = request;
+    const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs } = this.#parts.settings;
+    const reserved = worker.reserve();
+    try {
+      const created = await store.create(
+        {
+          taskId: newTaskId(this.#parts.random),
+          principal,
+          method: definition.method,
+          name: definition.name,
+          input,
+          ...(prepared !== undefined && { prepared }),
+          ttlMs: definition.ttlMs === null ? null : Math.min(definition.ttlMs, maxTtlMs),
+          keepResultMs: definition.keepResultMs,
+          ...(definition.pollIntervalMs !== undefined && { pollIntervalMs: definition.pollIntervalMs }),
+          ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
+          maxAttempts: definition.maxAttempts,
+          onWorkerLost: definition.onWorkerLost,
+          ...(definition.version !== undefined && { toolVersion: definition.version }),
+          revision,
+          abilities,
+          ...(originRequestId !== undefined && { originRequestId }),
+          ...(traceparent !== undefined && { traceparent }),
+        },
+        {
+          maxOpenTasks: maxOpenTasksPerPrincipal,
+          ...(reserved && { claim: { workerId: worker.id, leaseMs } }),
+        },
+      );
+      if (reserved) worker.redeem(created.claimed);
+      return created.task;
+    } catch (error) {
+      if (reserved) worker.redeem(undefined);
+      throw error;
+    }
+  }
+
+  /** @throws {TaskNotFoundError} when it is unknown, expired or another principal's. */
+  async get(taskId: TaskId, principal: Principal): Promise<TaskRecord> {
+    const opened = await this.#open();
+    const record = await opened.store.get(taskId, principal);
+    if (record === undefined) throw new TaskNotFoundError();
+    if (isTerminal(record.state) || record.expiresAt === null || record.expiresAt > this.#parts.clock.now())
+      return record;
+    // Past its TTL and not swept yet: what a reader is told must not depend on how busy the sweeper is.
+    await opened.maintenance.run();
+    return (await opened.store.get(taskId, principal)) ?? raise(new TaskNotFoundError());
+  }
+
+  /**
+   * Records answers by key; keys that are not open are ignored.
+   * @throws {TaskNotFoundError} as `get`.
+   * @throws {AnswerInvalidError} when an answer does not fit its question; then none is recorded.
+   */
+  async answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<void> {
+    const { store } = await this.#open();
+    const open = await store.openQuestions(taskId, principal);
+    if (open === undefined) throw new TaskNotFoundError();
+    for (const { key, question } of open) {
+      const given = answers.get(key);
+      const problem = given === undefined ? undefined : answerProblem(question.schema, given);
+      if (problem !== undefined) throw new AnswerInvalidError(key, problem);
+    }
+    if ((await store.answer(taskId, principal, answers)) === undefined) throw new TaskNotFoundError();
+  }
+
+  /** The keys that wait for an answer. @throws {TaskNotFoundError} as `get`. */
+  async openKeys(taskId: TaskId, principal: Principal): Promise<Set<string>> {
+    const { store } = await this.#open();
+    const open = await store.openQuestions(taskId, principal);
+    if (open === undefined) throw new TaskNotFoundError();
+    return new Set(open.map(({ key }) => key));
+  }
+
+  /**
+   * Decides the cancel at once. A task that is over stays as it is.
+   * @throws {TaskNotFoundError} as `get`.
+   */
+  async cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal'> {
+    const { store } = await this.#open();
+    const outcome = await store.cancel(taskId, principal, reason);
+    if (outcome === undefined) throw new TaskNotFoundError();
+    return outcome;
+  }
+
+  /** Calls back whenever the task may have changed. Returns the function that ends the watch. */
+  watch(taskId: TaskId, listener: () => void): () => void {
+    return this.#watchers.watch(taskId, listener);
+  }
+
+  /**
+   * Waits until the task is over, or `signal` aborts; `onChange` sees every state on the way.
+   * @throws {TaskNotFoundError} as `get`; the signal's reason when it aborts first.
+   */
+  async wait(
+    taskId: TaskId,
+    principal: Principal,
+    options: { signal?: AbortSignal; onChange?: (record: TaskRecord) => void } = {},
+  ): Promise<TaskRecord> {
+    const { signal, onChange } = options;
+    let news = true;
+    let wake = (): void => {};
+    const ring = (): void => {
+      news = true;
+      wake();
+    };
+    const unwatch = this.watch(taskId, ring); // Before the first look, or a quick end falls in between.
+    signal?.addEventListener('abort', ring, { once: true });
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        if (!news) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        news = false;
+        const record = await this.get(taskId, principal);
+        onChange?.(record);
+        if (isTerminal(record.state)) return record;
+      }
+    } finally {
+      unwatch();
+      signal?.removeEventListener('abort', ring);
+    }
+  }
+
+  /** Runs a definition that is never a task: within its request, without the store. */
+  async runInline(
+    definition: Definition,
+    input: JsonValue,
+    options: {
+      principal: Principal;
+      signal: AbortSignal;
+      prepared?: JsonValue;
+      onProgress: (progress: TaskProgress) => void;
+    },
+  ): Promise<TerminalState> {
+    const { principal, signal, prepared, onProgress } = options;
+    const id = newTaskId(this.#parts.random);
+    const context = new EphemeralContext({ id, principal, signal, prepared, onProgress });
+    try {
+      return completed(await definition.run(input, context), definition.name, this.#parts.settings.maxResultBytes);
+    } catch (error) {
+      return thrown(error);
+    }
+  }
+
+  /** One round of recovery and sweeping, now instead of at the next tick. */
+  async sweep(): Promise<void> {
+    await (await this.#open()).maintenance.run();
+  }
+
+  /** Stops taking work, gives what runs a moment, hands back the rest, and closes the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    if (opened === undefined) return;
+    await opened.maintenance.stop();
+    await opened.worker.stop(this.#parts.settings.drainMs);
+    await opened.store.close();
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#start();
+    return this.#opening;
+  }
+
+  async #start(): Promise<Opened> {
+    const { backend, clock, random, logger, settings } = this.#parts;
+    const { store, dispatcher } = await backend.open({ clock, random, logger });
+    const workerId = `${hostname()}:${process.pid}:${Buffer.from(random.bytes(6)).toString('hex')}`;
+    const worker = new Worker(workerId, { store, dispatcher, registry: this.registry, clock, logger }, settings);
+    const wake = (): void => worker.wake();
+    const maintenance = new Maintenance({ store, clock, logger, everyMs: settings.sweepMs, wake });
+    dispatcher.onBell((changed) => {
+      this.#watchers.notify(changed);
+      worker.notice(changed).catch((error) => logger.error({ error }, 'news about tasks could not be read'));
+      worker.wake();
+    });
+    maintenance.start();
+    worker.wake();
+    return { store, dispatcher, worker, maintenance };
+  }
+}
+
+function raise(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,22 @@
+export type {
+  AskContent,
+  AskOptions,
+  AskResult,
+  LogLevel,
+  StepContext,
+  TaskContext,
+} from './context.ts';
+export { type CreateRequest, Engine } from './engine.ts';
+export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
+export {
+  type ContentBlock,
+  type Prepared,
+  type PrepareRequest,
+  type RegisteredTaskTool,
+  type ToolAnnotations,
+  type ToolConfig,
+  type ToolHandler,
+  type ToolResult,
+  type ToolTaskOptions,
+  text,
+} from './tools.ts';

@@ -1,0 +1,71 @@
+import { type Clock, DEFAULTS, type Logger, recoveryDecision, shortId, type Timer } from '../core/index.ts';
+import type { LostLease, TaskStore } from '../store/index.ts';
+import { internalError } from './outcome.ts';
+
+const BATCH = 200;
+
+/**
+ * What has to happen though nobody asks: tasks of dead workers are taken from them, tasks past their TTL end, and
+ * what is past its keeping is deleted. Any number of processes may do this at once; each change is a compare-and-set.
+ */
+export class Maintenance {
+  readonly #store: TaskStore;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #everyMs: number;
+  readonly #wake: () => void;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(parts: { store: TaskStore; clock: Clock; logger: Logger; everyMs: number; wake: () => void }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#everyMs = parts.everyMs;
+    this.#wake = parts.wake;
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    this.#timer = this.#clock.setTimer(this.#everyMs, () => void this.run().then(() => this.start()));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  /** One round, now; joins a round that is under way. */
+  run(): Promise<void> {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #round(): Promise<void> {
+    try {
+      for (const lost of await this.#store.lostLeases(BATCH)) await this.#recover(lost);
+      const expired = internalError('expired before completion: the task outlived its TTL');
+      await this.#store.sweep(BATCH, expired, DEFAULTS.expiredGraceMs);
+    } catch (error) {
+      this.#logger.error({ error }, 'a sweep of the task store failed; trying again');
+    }
+    this.#wake(); // Whatever a lost wake-up left lying is found here.
+  }
+
+  async #recover(lost: LostLease): Promise<void> {
+    const decision = recoveryDecision(lost);
+    const fields = { task: shortId(lost.taskId), attempt: lost.attempt, worker: lost.workerId };
+    if (decision.action === 'run_again') {
+      const applied = await this.#store.recover(lost, decision);
+      if (applied === 'applied') this.#logger.info(fields, 'a worker was lost; its task runs again');
+      return;
+    }
+    const outcome = internalError(decision.message);
+    const applied = await this.#store.recover(lost, { action: 'fail', outcome });
+    if (applied === 'applied') this.#logger.warn(fields, 'a worker was lost; its task is not run again');
+  }
+}

@@ -1,0 +1,137 @@
+import { pino } from 'pino';
+import {
+  type Clock,
+  DEFAULTS,
+  type Logger,
+  type RandomSource,
+  type StandardSchema,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
+import type { StoreBackend } from '../store/index.ts';
+import { Engine } from './engine.ts';
+import { type ArgsOf, defineTool, type RegisteredTaskTool, type ToolConfig, type ToolHandler } from './tools.ts';
+
+export interface TasksOptions {
+  /** Where tasks are kept, e.g. `sqliteStore('tasks.db')`. */
+  store: StoreBackend;
+  /** How many tasks this process runs at once; 0: it only answers. @default 64 */
+  slots?: number;
+  /** How long a worker may be silent before it counts as lost, in milliseconds. @default 30 s */
+  leaseMs?: number;
+  /** How often a worker shows that it is alive, in milliseconds; well below `leaseMs`. @default a third of it */
+  heartbeatMs?: number;
+  /** How long an unanswered question keeps its handler in memory, in milliseconds. @default 20 s */
+  holdInputMs?: number;
+  /** How long `close` lets running tasks finish, in milliseconds, before it hands them back. @default 10 s */
+  drainMs?: number;
+  /** Life of a task whose tool says nothing else, in milliseconds; null: for ever. @default 7 days */
+  ttlMs?: number | null;
+  /** No task is granted more, in milliseconds. @default 30 days */
+  maxTtlMs?: number;
+  /** How often to look for lost workers and expired tasks, in milliseconds. @default 1 s */
+  sweepMs?: number;
+  /** @default 1000 */
+  maxOpenTasksPerPrincipal?: number;
+  /** Bytes of a result as JSON. @default 16 MiB */
+  maxResultBytes?: number;
+  /** Where to tell operators; never payloads. @default pino on stderr, level `warn` */
+  logger?: Logger;
+  clock?: Clock;
+  random?: RandomSource;
+}
+
+/** Tools whose calls become durable tasks, and the engine that runs them. */
+export class Tasks implements AsyncDisposable {
+  readonly engine: Engine;
+  readonly logger: Logger;
+  readonly #defaultTtlMs: number | null;
+  readonly #tools = new Map<string, RegisteredTaskTool>();
+
+  constructor(engine: Engine, logger: Logger, defaultTtlMs: number | null) {
+    this.engine = engine;
+    this.logger = logger;
+    this.#defaultTtlMs = defaultTtlMs;
+  }
+
+  /**
+   * Registers a tool: what `McpServer.registerTool` takes, plus `task`. The handler's second argument is the task.
+   * @throws {TypeError} {RangeError} when something in the config cannot work, naming it.
+   */
+  registerTool<
+    Input extends StandardSchema | undefined = undefined,
+    Output extends StandardSchema | undefined = undefined,
+  >(name: string, config: ToolConfig<Input, Output>, handler: ToolHandler<ArgsOf<Input>>): this {
+    const tool = defineTool(
+      name,
+      config as unknown as ToolConfig<StandardSchema | undefined, StandardSchema | undefined>,
+      handler as ToolHandler<never>,
+      { ttlMs: this.#defaultTtlMs, keepResultMs: DEFAULTS.keepResultMs, maxAttempts: DEFAULTS.maxAttempts },
+    );
+    this.engine.registry.add(tool.definition);
+    this.#tools.set(name, tool);
+    return this;
+  }
+
+  /** In the order they were registered. */
+  get tools(): readonly RegisteredTaskTool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** Opens the store and starts working, without serving anybody. Servers do this by themselves. */
+  start(): Promise<void> {
+    return this.engine.start();
+  }
+
+  /** Stops taking work, lets what runs finish for `drainMs`, hands back the rest, closes the store. */
+  close(): Promise<void> {
+    return this.engine.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/**
+ * The place where tools are registered and tasks live.
+ * @throws {TypeError} {RangeError} when an option is out of bounds; the message shows option, bound and value.
+ */
+export function createTasks(options: TasksOptions): Tasks {
+  if (typeof options?.store?.open !== 'function') {
+    throw new TypeError("createTasks: store must be a task store, e.g. sqliteStore('tasks.db')");
+  }
+  const number = (field: keyof TasksOptions, fallback: number, minimum: number): number => {
+    const value = options[field] ?? fallback;
+    if (!Number.isSafeInteger(value) || (value as number) < minimum) {
+      throw new RangeError(`createTasks: ${field} must be a whole number of at least ${minimum}, got ${String(value)}`);
+    }
+    return value as number;
+  };
+  const leaseMs = number('leaseMs', DEFAULTS.leaseMs, 100);
+  const heartbeatMs = number('heartbeatMs', Math.floor(leaseMs / 3), 10);
+  if (heartbeatMs * 2 > leaseMs) {
+    throw new RangeError(`createTasks: heartbeatMs must be at most half of leaseMs (${leaseMs}), got ${heartbeatMs}`);
+  }
+  const maxTtlMs = number('maxTtlMs', DEFAULTS.maxTtlMs, 1);
+  const ttlMs = options.ttlMs === null ? null : number('ttlMs', Math.min(DEFAULTS.ttlMs, maxTtlMs), 1);
+  const logger = options.logger ?? pino({ name: 'longcall', level: 'warn' }, pino.destination(2));
+  const engine = new Engine({
+    backend: options.store,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    logger,
+    settings: {
+      slots: number('slots', DEFAULTS.slots, 0),
+      leaseMs,
+      heartbeatMs,
+      holdInputMs: number('holdInputMs', DEFAULTS.holdInputMs, 0),
+      drainMs: number('drainMs', 10_000, 0),
+      sweepMs: number('sweepMs', DEFAULTS.sweepMs, 10),
+      maxOpenTasksPerPrincipal: number('maxOpenTasksPerPrincipal', DEFAULTS.maxOpenTasksPerPrincipal, 1),
+      maxTtlMs,
+      maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
+    },
+  });
+  return new Tasks(engine, logger, ttlMs);
+}

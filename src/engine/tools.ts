@@ -1,0 +1,237 @@
+import {
+  describeIssues,
+  isJsonObject,
+  isStandardSchema,
+  type JsonObject,
+  type JsonValue,
+  type OutputOf,
+  type Principal,
+  type StandardSchema,
+  toJsonSchema,
+  workerLostRule,
+} from '../core/index.ts';
+import type { TaskContext } from './context.ts';
+import type { Definition } from './definition.ts';
+
+/** A tool's result, as MCP has it. */
+export interface ToolResult {
+  content?: ContentBlock[];
+  /** Any JSON value; an object where the tool has an `outputSchema` of an object. */
+  structuredContent?: unknown;
+  /** The tool did its work and the answer is a failure the model should see. */
+  isError?: boolean;
+  _meta?: Record<string, unknown>;
+}
+
+/** A block of content: text, image, audio, link or embedded resource. */
+export interface ContentBlock {
+  type: string;
+  [key: string]: unknown;
+}
+
+/** A result of one text block. */
+export function text(value: string): ToolResult & { content: ContentBlock[] } {
+  return { content: [{ type: 'text', text: value }] };
+}
+
+/** The request a `prepare` hook looks at. */
+export interface PrepareRequest {
+  principal: Principal;
+  /** Answers to what an earlier round of the same call asked for, by key; not validated. */
+  answers: Readonly<Record<string, unknown>> | undefined;
+  /** What an earlier round handed out as its state, as the client sent it back: not to be trusted. */
+  state: string | undefined;
+  signal: AbortSignal;
+}
+
+/** `respond` answers the call at once and creates no task; otherwise the task is created, with `prepared` in it. */
+export type Prepared = { respond: object } | { prepared?: JsonValue } | undefined;
+
+export interface ToolTaskOptions<Args = unknown> {
+  /**
+   * Whether the tool runs as a task: whenever the caller can take one (`optional`), never (`forbidden`), or only so
+   * (`required`: a caller without tasks is told what to enable). @default 'optional'
+   */
+  support?: 'forbidden' | 'optional' | 'required';
+  /** Milliseconds from creation until the task is given up or forgotten; null: never. @default 7 days, at most 30 */
+  ttlMs?: number | null;
+  /** How long a result is kept at least, in milliseconds. @default 24 hours */
+  keepResultMs?: number;
+  /** Milliseconds of active time, over all attempts, after which the task fails. @default no limit */
+  timeoutMs?: number;
+  /** A fixed hint for pollers, in milliseconds. @default 1 s, rising with age to 30 s */
+  pollIntervalMs?: number;
+  /** How often the handler may be started, lost workers included. @default 3 */
+  maxAttempts?: number;
+  /**
+   * What happens when the process that runs the handler dies. @default 'rerun' for tools annotated read-only and
+   * idempotent; others go on if a step or question was recorded and fail ("interrupted") if not
+   */
+  onWorkerLost?: 'rerun' | 'resume' | 'fail';
+  /** Recorded with each task, to notice that a handler changed under running tasks. */
+  version?: string;
+  /**
+   * Looks at a call before a task is created, while the caller still waits: to refuse it, to answer it at once, or to
+   * ask for input first (return what the SDK's `inputRequired(…)` gives as `respond`).
+   * @see 2026-07-28 "Task Creation": finish multi-round-trip input before creating the task
+   */
+  prepare?: (args: Args, request: PrepareRequest) => Prepared | Promise<Prepared>;
+}
+
+/** What `McpServer.registerTool` takes, plus `task`. */
+export interface ToolConfig<Input extends StandardSchema | undefined, Output extends StandardSchema | undefined> {
+  title?: string;
+  description?: string;
+  inputSchema?: Input;
+  outputSchema?: Output;
+  annotations?: ToolAnnotations;
+  icons?: { src: string; mimeType?: string; sizes?: string[]; theme?: 'light' | 'dark' }[];
+  _meta?: Record<string, unknown>;
+  task?: ToolTaskOptions<ArgsOf<Input>>;
+}
+
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+export type ArgsOf<Input> = Input extends StandardSchema ? OutputOf<Input> : Record<string, never>;
+
+export type ToolHandler<Args> = (args: Args, task: TaskContext) => ToolResult | Promise<ToolResult>;
+
+/** A registered tool, the author's types forgotten. */
+export interface RegisteredTaskTool {
+  name: string;
+  support: 'forbidden' | 'optional' | 'required';
+  config: Omit<ToolConfig<StandardSchema, StandardSchema>, 'task'>;
+  prepare: ((args: unknown, request: PrepareRequest) => Prepared | Promise<Prepared>) | undefined;
+  definition: Definition;
+}
+
+export interface ToolDefaults {
+  ttlMs: number | null;
+  keepResultMs: number;
+  maxAttempts: number;
+}
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+
+/**
+ * Checks a tool and makes it something the engine can run.
+ * @throws {TypeError} naming the option and what was expected.
+ */
+export function defineTool(
+  name: string,
+  config: ToolConfig<StandardSchema | undefined, StandardSchema | undefined>,
+  handler: ToolHandler<never>,
+  defaults: ToolDefaults,
+): RegisteredTaskTool {
+  const { task = {}, ...rest } = config;
+  const what = `registerTool ${JSON.stringify(name)}`;
+  if (typeof name !== 'string' || name === '') throw new TypeError(`${what}: name must be a non-empty string`);
+  if (typeof handler !== 'function') throw new TypeError(`${what}: the handler must be a function`);
+  checkSchema(rest.inputSchema, 'input', `${what}: inputSchema`);
+  checkSchema(rest.outputSchema, 'output', `${what}: outputSchema`);
+  checkOptions(task, what);
+  const { inputSchema, outputSchema } = rest;
+  return {
+    name,
+    support: task.support ?? 'optional',
+    config: rest as RegisteredTaskTool['config'],
+    prepare: task.prepare as RegisteredTaskTool['prepare'],
+    definition: {
+      method: 'tools/call',
+      name,
+      ...(task.version !== undefined && { version: task.version }),
+      ttlMs: task.ttlMs === undefined ? defaults.ttlMs : task.ttlMs,
+      keepResultMs: task.keepResultMs ?? defaults.keepResultMs,
+      ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
+      ...(task.pollIntervalMs !== undefined && { pollIntervalMs: task.pollIntervalMs }),
+      maxAttempts: task.maxAttempts ?? defaults.maxAttempts,
+      onWorkerLost: workerLostRule(task.onWorkerLost, rest.annotations ?? {}),
+      run: async (input, context) => {
+        const args = await parseArguments(inputSchema, input, name);
+        const result = await handler(args as never, context);
+        return checkResult(outputSchema, result, name);
+      },
+    },
+  };
+}
+
+function checkSchema(schema: unknown, side: 'input' | 'output', what: string): void {
+  if (schema === undefined) return;
+  if (!isStandardSchema(schema)) {
+    throw new TypeError(
+      `${what} must be a Standard Schema that yields JSON Schema, such as z.object({ … }) of Zod 4.2 or later`,
+    );
+  }
+  let json: JsonObject;
+  try {
+    json = toJsonSchema(schema, side);
+  } catch (error) {
+    throw new TypeError(`${what} cannot be written as JSON Schema: ${(error as Error).message}`, { cause: error });
+  }
+  if (side === 'input' && json.type !== undefined && json.type !== 'object') {
+    throw new TypeError(
+      `${what} must describe an object, not ${JSON.stringify(json.type)}; wrap it in z.object({ … })`,
+    );
+  }
+}
+
+function checkOptions(task: ToolTaskOptions<never>, what: string): void {
+  const oneOf = (field: 'support' | 'onWorkerLost', allowed: readonly string[]): void => {
+    const value = task[field];
+    if (value !== undefined && !allowed.includes(value)) {
+      throw new TypeError(`${what}: task.${field} must be one of ${allowed.join(', ')}; got ${JSON.stringify(value)}`);
+    }
+  };
+  oneOf('support', ['forbidden', 'optional', 'required']);
+  oneOf('onWorkerLost', ['rerun', 'resume', 'fail']);
+  for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts'] as const) {
+    const value = task[field];
+    if (value === undefined || (field === 'ttlMs' && value === null)) continue;
+    if (!Number.isSafeInteger(value) || (value as number) < 1) {
+      throw new RangeError(`${what}: task.${field} must be a whole number of at least 1, got ${JSON.stringify(value)}`);
+    }
+  }
+}
+
+async function parseArguments(schema: StandardSchema | undefined, input: JsonValue, name: string): Promise<unknown> {
+  if (schema === undefined) return input ?? {};
+  const parsed = await schema['~standard'].validate(input ?? {});
+  if (parsed.issues === undefined) return parsed.value;
+  // They were valid when the task was created: the tool has changed since.
+  throw rpcError(INVALID_PARAMS, `the arguments no longer fit tool ${name}: ${describeIssues(parsed.issues)}`);
+}
+
+async function checkResult(schema: StandardSchema | undefined, result: unknown, name: string): Promise<JsonObject> {
+  if (!isJsonObject(result)) throw rpcError(INTERNAL_ERROR, `tool ${name} returned no result object`);
+  const { structuredContent, isError } = result;
+  if (schema !== undefined && isError !== true) {
+    if (structuredContent === undefined) {
+      throw rpcError(INTERNAL_ERROR, `tool ${name} has an outputSchema but returned no structuredContent`);
+    }
+    const parsed = await schema['~standard'].validate(structuredContent);
+    if (parsed.issues !== undefined) {
+      throw rpcError(
+        INTERNAL_ERROR,
+        `tool ${name} returned what its outputSchema refuses: ${describeIssues(parsed.issues)}`,
+      );
+    }
+  }
+  if (result.content === undefined && structuredContent !== undefined) {
+    return { ...result, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
+  }
+  if (!Array.isArray(result.content)) {
+    throw rpcError(INTERNAL_ERROR, `tool ${name} returned a result without a content array`);
+  }
+  return result;
+}
+
+function rpcError(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,28 @@
+import { CLIENT_CAPABILITIES_META_KEY, type ServerContext, TRACEPARENT_META_KEY } from '@modelcontextprotocol/server';
+import type { Principal, RequestorAbilities } from '../core/index.ts';
+import { declaredCapabilities } from '../wire/rev2026-07-28/index.ts';
+import type { PrincipalOf } from './principal.ts';
+
+export type Era = 'legacy' | 'modern';
+
+/** Who is asking, and what this very request says it can take. */
+export interface Caller {
+  principal: Principal;
+  /** It may be answered with a task. */
+  tasks: boolean;
+  abilities: RequestorAbilities;
+  traceparent: string | undefined;
+}
+
+/** @throws whatever `principalOf` throws, when nobody can say whose request it is. */
+export function callerOf(ctx: ServerContext, era: Era, principalOf: PrincipalOf): Caller {
+  const principal = principalOf({ auth: ctx.http?.authInfo });
+  const traceparent = ctx.mcpReq._meta?.[TRACEPARENT_META_KEY];
+  // Legacy sessions declare nothing per request that this revision of tasks would honour.
+  const envelope = era === 'modern' ? (ctx.mcpReq.envelope as Record<string, unknown> | undefined) : undefined;
+  return {
+    principal,
+    ...declaredCapabilities(envelope?.[CLIENT_CAPABILITIES_META_KEY]),
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+  };
+}

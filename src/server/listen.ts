@@ -1,0 +1,116 @@
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import {
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import { Hono } from 'hono';
+
+export interface ListenOptions {
+  /** @default 7717; 0 takes any free port */
+  port?: number;
+  /** The address to bind. Anything but loopback needs `insecure` until the server checks tokens. @default '127.0.0.1' */
+  host?: string;
+  /** Where MCP is served. @default '/mcp' */
+  path?: string;
+  /** Serve the network without authentication: whoever reaches the port may call every tool. @default false */
+  insecure?: boolean;
+  /** Host names a request may be addressed to. @default the loopback names */
+  allowedHosts?: string[];
+  /** Host names of web pages that may send requests. @default the loopback names */
+  allowedOrigins?: string[];
+}
+
+export interface Listening {
+  /** Where clients connect to. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** The port is taken, or may not be used. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * Binds a port and serves `fetch` under `path`, for requests that name an allowed host and come from an allowed origin.
+ * @throws {ListenError} when the address cannot be bound; the message says why and what to do.
+ * @throws {TypeError} when the address is not loopback and `insecure` was not given.
+ */
+export async function listen(
+  fetch: (request: Request) => Promise<Response>,
+  options: ListenOptions,
+): Promise<Listening> {
+  const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false } = options;
+  if (!isLoopback(host) && !insecure) {
+    throw new TypeError(
+      `listen: host ${host} is reachable by others and this server checks no tokens; ` +
+        'bind 127.0.0.1, put an authenticating proxy in front, or pass insecure: true',
+    );
+  }
+  const server = createAdaptorServer({ fetch: guarded(fetch, path, options, isLoopback(host)).fetch });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(bindError(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
+    port: bound,
+    close: () =>
+      new Promise<void>((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        if ('closeAllConnections' in server) server.closeAllConnections();
+      }),
+  };
+}
+
+/** Host and Origin come first: a web page that rebinds a name to 127.0.0.1 must not reach a single tool. */
+function guarded(
+  fetch: (request: Request) => Promise<Response>,
+  path: string,
+  options: ListenOptions,
+  loopback: boolean,
+): Hono {
+  const hosts = options.allowedHosts ?? (loopback ? localhostAllowedHostnames() : undefined);
+  const origins = options.allowedOrigins ?? localhostAllowedOrigins();
+  const app = new Hono();
+  app.use(async (context, next) => {
+    const request = context.req.raw;
+    const refused =
+      (hosts === undefined ? undefined : hostHeaderValidationResponse(request, hosts)) ??
+      originValidationResponse(request, origins);
+    if (refused !== undefined) return refused;
+    await next();
+    return undefined;
+  });
+  app.all(path, (context) => fetch(context.req.raw));
+  return app;
+}
+
+function bindError(error: NodeJS.ErrnoException, host: string, port: number): ListenError {
+  const at = `${host}:${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new ListenError(`port ${at} is in use by another process; stop it, or pass another port`, {
+        cause: error,
+      });
+    case 'EACCES':
+      return new ListenError(`port ${at} may not be used by this user; pass a port above 1023`, { cause: error });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ListenError(`${host} is not an address of this machine`, { cause: error });
+    default:
+      return new ListenError(`cannot listen on ${at}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,34 @@
+import { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal } from '../core/index.ts';
+
+/** What a server knows about who is calling. The shape of the SDK's `AuthInfo`, as far as it is looked at. */
+export interface CallerAuth {
+  clientId?: string;
+  scopes?: string[];
+  /** Verified claims and whatever else the token verifier handed over. */
+  extra?: Record<string, unknown>;
+}
+
+/** Decides whose tasks a request may touch. Throw to refuse it. */
+export type PrincipalOf = (caller: { auth: CallerAuth | undefined }) => Principal;
+
+/** A token was accepted but does not say whose it is. */
+export class UnidentifiedCallerError extends Error {
+  override readonly name = 'UnidentifiedCallerError';
+  constructor() {
+    super('the token names no issuer and subject; give the server a principal() that knows whose it is');
+  }
+}
+
+/**
+ * Issuer and subject of the token. Never the client id alone: everybody who uses that client would share their tasks.
+ * Without authentication, loopback and stdio are one local principal, and a listener open to the network is anonymous.
+ */
+export function defaultPrincipal(reach: 'local' | 'open'): PrincipalOf {
+  return ({ auth }) => {
+    if (auth === undefined) return reach === 'local' ? LOCAL_PRINCIPAL : ANONYMOUS_PRINCIPAL;
+    const { iss, sub } = auth.extra ?? {};
+    if (typeof iss !== 'string' || typeof sub !== 'string' || iss === '' || sub === '')
+      throw new UnidentifiedCallerError();
+    return { subject: `${iss}|${sub}` };
+  };
+}

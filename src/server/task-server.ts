@@ -1,0 +1,74 @@
+import { type Implementation, McpServer } from '@modelcontextprotocol/server';
+import type { Tasks } from '../engine/index.ts';
+import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
+import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
+import { defaultPrincipal } from './principal.ts';
+import { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
+
+export interface TaskServerOptions extends TaskHandlerOptions {
+  /** Told to clients: how to use the tools together. */
+  instructions?: string;
+}
+
+/** An MCP server for the tools of `tasks`, on whichever transports are asked for. */
+export interface TaskServer extends AsyncDisposable {
+  /** Serves Streamable HTTP on a port of its own. */
+  listen(options?: ListenOptions): Promise<Listening>;
+  /** Serves one client over stdin and stdout. */
+  stdio(): StdioTaskServer;
+  /** Serves Streamable HTTP inside an HTTP server of yours, which checks Host, Origin and tokens. */
+  fetch(request: Request): Promise<Response>;
+  /** Stops serving, lets running tasks finish for `drainMs`, hands back the rest, closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the tools of `tasks` and nothing else. For servers with tools, prompts and resources of their own, see
+ * `createTaskHandler` and `serveTaskStdio`.
+ * @param info name and version of your server, as clients see them
+ */
+export function createTaskServer(tasks: Tasks, info: Implementation, options: TaskServerOptions = {}): TaskServer {
+  if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
+    throw new TypeError("createTaskServer: info must have a name and a version, e.g. { name: 'ci', version: '1.0.0' }");
+  }
+  const { instructions } = options;
+  const factory = (): McpServer =>
+    new McpServer(info, { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) });
+  const listeners: Listening[] = [];
+  const handlers: ReturnType<typeof createTaskHandler>[] = [];
+  const handler = (handlerOptions: TaskHandlerOptions): ReturnType<typeof createTaskHandler> => {
+    const made = createTaskHandler(tasks, factory, handlerOptions);
+    handlers.push(made);
+    return made;
+  };
+  let embedded: ReturnType<typeof createTaskHandler> | undefined;
+  let stdio: StdioTaskServer | undefined;
+
+  return {
+    async listen(listenOptions = {}) {
+      await tasks.start(); // A store that cannot be opened is told here, not to the first caller.
+      const reach = isLoopback(listenOptions.host ?? '127.0.0.1') ? 'local' : 'open';
+      const { fetch } = handler({ principal: defaultPrincipal(reach), ...options });
+      const listening = await listen((request) => fetch(request), listenOptions);
+      listeners.push(listening);
+      return listening;
+    },
+    stdio() {
+      stdio ??= serveTaskStdio(tasks, factory, options);
+      return stdio;
+    },
+    fetch(request) {
+      embedded ??= handler(options);
+      return embedded.fetch(request);
+    },
+    async close() {
+      await Promise.all(listeners.splice(0).map((listening) => listening.close()));
+      await Promise.all(handlers.splice(0).map((made) => made.close()));
+      await stdio?.close();
+      await tasks.close();
+    },
+    [Symbol.asyncDispose]() {
+      return this.close();
+    },
+  };
+}

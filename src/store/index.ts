@@ -1,0 +1,2 @@
+export { sqliteStore } from './sqlite/sqlite-store.ts';
+export type * from './store.ts';

@@ -1,0 +1,74 @@
+import { IdempotencyConflictError, LimitExceededError, type NewTask } from '../../../core/index.ts';
+import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
+import { newTaskRow, ownerColumns, toRecord } from '../rows.ts';
+import { type Command, one, run } from '../statement.ts';
+import type { Statements } from '../statements.ts';
+import { readRecord } from './read.ts';
+
+/** Task row, payloads, first event and idempotency key, together or not at all. */
+export function* create(q: Statements, task: NewTask, options: CreateOptions, now: number): Command<Created> {
+  const owner = ownerColumns(task.principal);
+  if (options.idempotency !== undefined) {
+    const existing = yield* findByKey(q, task, options.idempotency, now);
+    if (existing !== undefined) return existing;
+  }
+  if (options.maxOpenTasks !== undefined) {
+    const beyond = yield* one(q.openTaskBeyond, { ...owner, limit: options.maxOpenTasks - 1 });
+    if (beyond !== undefined) {
+      throw new LimitExceededError(`too many open tasks: at most ${options.maxOpenTasks} per caller`);
+    }
+  }
+  const row = newTaskRow(task, now);
+  if (options.claim !== undefined) {
+    row.run_state = 'leased';
+    row.fence = 1;
+    row.attempt = 1;
+    row.lease_owner = options.claim.workerId;
+    row.lease_until = now + options.claim.leaseMs;
+    row.leased_at = now;
+  }
+  yield* run(q.insertTask, row);
+  yield* run(q.insertPayload, { id: task.taskId, kind: 'input', body: JSON.stringify(task.input) });
+  if (task.prepared !== undefined) {
+    yield* run(q.insertPayload, { id: task.taskId, kind: 'prepared', body: JSON.stringify(task.prepared) });
+  }
+  yield* run(q.insertEvent, { id: task.taskId, seq: 1, type: 'created', body: null, now });
+  if (options.idempotency !== undefined) {
+    yield* run(q.putKey, {
+      ...owner,
+      name: task.name,
+      key: options.idempotency.key,
+      hash: options.idempotency.requestHash,
+      id: task.taskId,
+      expiresAt: row.expires_at,
+    });
+  }
+  const record = toRecord(row, null, {});
+  if (options.claim === undefined) return { task: record, outcome: 'created' };
+  const { workerId } = options.claim;
+  yield* run(q.insertAttempt, { id: task.taskId, fence: 1, attempt: 1, worker: workerId, now });
+  const claimed: ClaimedTask = {
+    lease: { taskId: task.taskId, workerId, fence: 1, attempt: 1, leaseUntil: row.lease_until as number },
+    task: record,
+    input: task.input,
+    ...(task.prepared !== undefined && { prepared: task.prepared }),
+    abilities: task.abilities,
+    ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
+    activeMs: 0,
+  };
+  return { task: record, outcome: 'created', claimed };
+}
+
+function* findByKey(
+  q: Statements,
+  task: NewTask,
+  idempotency: { key: string; requestHash: string },
+  now: number,
+): Command<Created | undefined> {
+  const owner = ownerColumns(task.principal);
+  const found = yield* one(q.findKey, { ...owner, name: task.name, key: idempotency.key, now });
+  if (found === undefined) return undefined;
+  if (found.request_hash !== idempotency.requestHash) throw new IdempotencyConflictError();
+  const record = yield* readRecord(q, found.task_id, task.principal, now);
+  return record === undefined ? undefined : { task: record, outcome: 'existing' };
+}

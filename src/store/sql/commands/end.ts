@@ -1,0 +1,143 @@
+import {
+  type InputRequests,
+  type Principal,
+  type TaskEvent,
+  type TaskId,
+  type TaskState,
+  type TerminalState,
+  transition,
+} from '../../../core/index.ts';
+import type { Applied, Lease, LostLease } from '../../store.ts';
+import { ownerColumns } from '../rows.ts';
+import type { AttemptOutcome } from '../schema.ts';
+import { all, type Command, one, run } from '../statement.ts';
+import type { ControlRow, Statements } from '../statements.ts';
+
+const NO_QUESTIONS: InputRequests = {};
+
+/** The row as the union `transition` decides over. Payloads do not take part in the decision. */
+export function stateOf(row: Pick<ControlRow, 'status'>, open: InputRequests = NO_QUESTIONS): TaskState {
+  switch (row.status) {
+    case 'working':
+      return { status: 'working' };
+    case 'input_required':
+      return { status: 'input_required', inputRequests: open };
+    case 'completed':
+      return { status: 'completed', result: {} };
+    case 'failed':
+      return { status: 'failed', error: { code: 0, message: '' } };
+    case 'cancelled':
+      return { status: 'cancelled' };
+  }
+}
+
+export interface Ending {
+  outcome: TerminalState;
+  /** How the attempt that was running, if any, is remembered. */
+  attempt: AttemptOutcome;
+  /** When to forget the task, instead of at the end of its TTL. */
+  deleteAt?: number;
+}
+
+/** Ends an open task and everything that hangs on it, in one transaction. False: it was over already. */
+export function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Command<boolean> {
+  const event: TaskEvent = { type: 'finished', outcome: ending.outcome };
+  const next = transition(stateOf(row), event);
+  if (!next.ok) return false;
+  const { outcome } = ending;
+  const kept = keepResult(row, now);
+  const changed = yield* run(q.end, {
+    id: row.id,
+    fence: row.fence,
+    runState: row.run_state,
+    status: outcome.status,
+    reason: outcome.status === 'cancelled' ? (outcome.reason ?? null) : null,
+    ttlMs: kept.ttlMs,
+    expiresAt: kept.expiresAt,
+    deleteAt: ending.deleteAt ?? kept.expiresAt,
+    now,
+  });
+  if (changed === 0) return false;
+  if (outcome.status === 'completed') {
+    yield* run(q.insertPayload, { id: row.id, kind: 'result', body: JSON.stringify(outcome.result) });
+  } else if (outcome.status === 'failed') {
+    yield* run(q.insertPayload, { id: row.id, kind: 'error', body: JSON.stringify(outcome.error) });
+  }
+  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type: outcome.status, body: null, now });
+  if (row.run_state === 'leased') {
+    const error = outcome.status === 'failed' ? outcome.error.message : null;
+    yield* run(q.endAttempt, { id: row.id, fence: row.fence, outcome: ending.attempt, error, now });
+  }
+  return true;
+}
+
+/** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks. */
+function keepResult(row: ControlRow, now: number): { ttlMs: number | null; expiresAt: number | null } {
+  if (row.ttl_ms === null || row.expires_at === null) return { ttlMs: null, expiresAt: null };
+  const expiresAt = Math.max(row.expires_at, now + row.keep_result_ms);
+  return { ttlMs: Math.max(row.ttl_ms, expiresAt - row.created_at), expiresAt };
+}
+
+export function* finish(q: Statements, lease: Lease, outcome: TerminalState, now: number): Command<Applied> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return 'lost';
+  return (yield* end(q, row, { outcome, attempt: outcome.status }, now)) ? 'applied' : 'refused';
+}
+
+/** The task's row while `lease` holds. */
+export function* heldRow(q: Statements, lease: Pick<Lease, 'taskId' | 'fence'>): Command<ControlRow | undefined> {
+  const row = yield* one(q.readControl, { id: lease.taskId });
+  return row?.run_state === 'leased' && row.fence === lease.fence ? row : undefined;
+}
+
+export function* cancel(
+  q: Statements,
+  taskId: TaskId,
+  principal: Principal,
+  reason: string | undefined,
+  now: number,
+): Command<'cancelled' | 'already_terminal' | undefined> {
+  const row = yield* one(q.readOwnedControl, { id: taskId, ...ownerColumns(principal), now });
+  if (row === undefined) return undefined;
+  const outcome: TerminalState = { status: 'cancelled', ...(reason !== undefined && { reason }) };
+  return (yield* end(q, row, { outcome, attempt: 'cancelled' }, now)) ? 'cancelled' : 'already_terminal';
+}
+
+export function* recover(
+  q: Statements,
+  lost: LostLease,
+  decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState },
+  now: number,
+): Command<Applied> {
+  const row = yield* heldRow(q, lost);
+  if (row === undefined) return 'lost';
+  if (decision.action === 'fail') {
+    return (yield* end(q, row, { outcome: decision.outcome, attempt: 'lost' }, now)) ? 'applied' : 'refused';
+  }
+  yield* run(q.returnToReady, { id: lost.taskId, fence: lost.fence, now });
+  yield* run(q.endAttempt, { id: lost.taskId, fence: lost.fence, outcome: 'lost', error: null, now });
+  yield* run(q.bumpEvent, { id: lost.taskId });
+  yield* run(q.insertEvent, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body: null, now });
+  return 'applied';
+}
+
+export function* sweep(
+  q: Statements,
+  limit: number,
+  expired: TerminalState,
+  graceMs: number,
+  now: number,
+): Command<{ expired: TaskId[]; deleted: number }> {
+  const ended: TaskId[] = [];
+  for (const { id } of yield* all(q.listExpired, { now, limit })) {
+    const row = yield* one(q.readControl, { id });
+    if (row === undefined) continue;
+    const deleteAt = now + Math.max(graceMs, 2 * (row.poll_ms ?? 0));
+    if (yield* end(q, row, { outcome: expired, attempt: 'expired', deleteAt }, now)) ended.push(id);
+  }
+  const deletable = yield* all(q.listDeletable, { now, limit });
+  for (const { id } of deletable) {
+    for (const statement of q.deletes) yield* run(statement, { id });
+  }
+  return { expired: ended, deleted: deletable.length };
+}

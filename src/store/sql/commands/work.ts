@@ -1,0 +1,101 @@
+import type { NewTask, TaskId, TaskProgress } from '../../../core/index.ts';
+import type { Applied, ClaimedTask, ClaimOptions, Lease, LogEntry } from '../../store.ts';
+import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
+import { all, type Command, one, run } from '../statement.ts';
+import type { Statements } from '../statements.ts';
+import { heldRow } from './end.ts';
+
+export function* claim(
+  q: Statements,
+  taskIds: readonly TaskId[],
+  options: ClaimOptions,
+  now: number,
+): Command<ClaimedTask[]> {
+  const claimed: ClaimedTask[] = [];
+  for (const id of taskIds) {
+    const row = yield* one(q.claim, { id, worker: options.workerId, until: now + options.leaseMs, now });
+    if (row === undefined) continue; // Somebody else was quicker, or it is over.
+    const lease = toLease(row);
+    yield* run(q.insertAttempt, { id, fence: lease.fence, attempt: lease.attempt, worker: options.workerId, now });
+    const input = yield* one(q.readPayload, { id, kind: 'input' });
+    if (input === undefined) throw new Error(`the store is damaged: task ${id} has no input`);
+    const prepared = yield* one(q.readPayload, { id, kind: 'prepared' });
+    const questions = row.status === 'input_required' ? (yield* all(q.listQuestions, { id })).map(toQuestion) : [];
+    claimed.push({
+      lease,
+      task: toRecord(row, null, toInputRequests(questions)),
+      input: parseJson(input.body),
+      ...(prepared !== undefined && { prepared: parseJson(prepared.body) }),
+      abilities: JSON.parse(row.client_capabilities ?? '{"form":false}') as NewTask['abilities'],
+      ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
+      activeMs: row.active_ms,
+    });
+  }
+  return claimed;
+}
+
+export function* renew(q: Statements, leases: readonly Lease[], leaseMs: number, now: number): Command<TaskId[]> {
+  const lost: TaskId[] = [];
+  for (const { taskId, fence } of leases) {
+    if ((yield* run(q.renew, { id: taskId, fence, until: now + leaseMs })) === 0) lost.push(taskId);
+  }
+  return lost;
+}
+
+export function* release(
+  q: Statements,
+  lease: Lease,
+  how: { to: 'parked' } | { to: 'ready'; availableAt: number },
+  now: number,
+): Command<Applied> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return 'lost';
+  // An answer that came while the handler was being put away must not wait for another one.
+  const waits = how.to === 'parked' && row.status === 'input_required';
+  const runState = waits ? 'parked' : 'ready';
+  const availableAt = how.to === 'ready' ? how.availableAt : now;
+  yield* run(q.release, { id: lease.taskId, fence: lease.fence, runState, availableAt, now });
+  const outcome = how.to === 'parked' ? 'parked' : 'released';
+  yield* run(q.endAttempt, { id: lease.taskId, fence: lease.fence, outcome, error: null, now });
+  return 'applied';
+}
+
+export function* recordStep(
+  q: Statements,
+  lease: Lease,
+  step: { key: string; name: string; ordinal: number; body: string | null },
+  now: number,
+): Command<Applied> {
+  if ((yield* heldRow(q, lease)) === undefined) return 'lost';
+  const { key, name, ordinal, body } = step;
+  const inserted = yield* run(q.insertStep, { id: lease.taskId, fence: lease.fence, key, name, ordinal, body, now });
+  return inserted === 1 ? 'applied' : 'refused';
+}
+
+export function* report(
+  q: Statements,
+  lease: Lease,
+  news: { progress?: TaskProgress; statusMessage?: string },
+  now: number,
+): Command<Applied> {
+  const changed = yield* run(q.report, {
+    id: lease.taskId,
+    fence: lease.fence,
+    progress: news.progress === undefined ? null : JSON.stringify(news.progress),
+    message: news.statusMessage ?? null,
+    now,
+  });
+  return changed === 1 ? 'applied' : 'lost';
+}
+
+export function* appendLog(q: Statements, lease: Lease, entries: readonly LogEntry[]): Command<Applied> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return 'lost';
+  let seq = row.log_seq;
+  for (const { level, text, at } of entries) {
+    seq += 1;
+    yield* run(q.insertLog, { id: lease.taskId, seq, level, text, at });
+  }
+  yield* run(q.setLogSeq, { id: lease.taskId, seq });
+  return 'applied';
+}

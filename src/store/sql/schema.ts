@@ -1,0 +1,136 @@
+import type { Generated } from 'kysely';
+
+/**
+ * The tables, the same in every SQL dialect. Times are integer milliseconds since the Unix epoch, JSON is text.
+ * Payloads live outside `tasks`, so that reading a status never touches them.
+ */
+export interface Schema {
+  meta: { key: string; value: string };
+  tasks: TasksTable;
+  task_payloads: {
+    task_id: string;
+    kind: 'input' | 'prepared' | 'result' | 'error';
+    body: string;
+    /** Which key the body is encrypted with; null: plain. */
+    key_id: string | null;
+  };
+  attempts: {
+    task_id: string;
+    fence: number;
+    attempt: number;
+    worker: string;
+    started_at: number;
+    ended_at: number | null;
+    outcome: AttemptOutcome | null;
+    error: string | null;
+  };
+  steps: {
+    task_id: string;
+    step_key: string;
+    name: string;
+    ordinal: number;
+    /** The order in which steps were first recorded, to notice a handler that changed. */
+    seq: number;
+    fence: number;
+    body: string | null;
+    error: string | null;
+    started_at: number | null;
+    ended_at: number;
+  };
+  input_requests: {
+    task_id: string;
+    request_key: string;
+    seq: number;
+    question: string;
+    created_fence: number;
+    created_at: number;
+    deadline: number | null;
+    answer: string | null;
+    action: string | null;
+    responder: string | null;
+    answered_at: number | null;
+  };
+  events: { task_id: string; seq: number; type: string; body: string | null; at: number };
+  logs: { task_id: string; seq: number; level: string; text: string; at: number };
+  idempotency_keys: {
+    tenant: string;
+    principal: string;
+    name: string;
+    key: string;
+    request_hash: string;
+    task_id: string;
+    expires_at: number | null;
+  };
+  principals: {
+    tenant: string;
+    principal: string;
+    max_open: number | null;
+    max_running: number | null;
+    default_ttl_ms: number | null;
+    max_ttl_ms: number | null;
+  };
+  workers: {
+    id: string;
+    host: string;
+    pid: number;
+    started_at: number;
+    seen_at: number;
+    capabilities: string | null;
+  };
+}
+
+export type RunState = 'ready' | 'leased' | 'parked' | 'done';
+export type AttemptOutcome = 'completed' | 'failed' | 'cancelled' | 'lost' | 'parked' | 'released' | 'expired';
+
+interface TasksTable {
+  id: string;
+  tenant: string;
+  principal: string;
+  origin_method: string;
+  tool: string;
+  tool_version: string | null;
+  created_revision: string;
+  origin_request_id: string | null;
+  progress_token: string | null;
+  client_capabilities: string | null;
+  /** What requestors see. */
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+  /** Who is to move: a worker may claim it, holds it, nobody until an answer comes, or it is over. */
+  run_state: RunState;
+  status_message: string | null;
+  progress: string | null;
+  cancel_reason: string | null;
+  version: number;
+  event_seq: number;
+  log_seq: number;
+  fence: number;
+  attempt: number;
+  max_attempts: number;
+  on_worker_lost: string;
+  lease_owner: string | null;
+  lease_until: number | null;
+  leased_at: number | null;
+  available_at: number;
+  cancel_requested_at: number | null;
+  poll_ms: number | null;
+  created_at: number;
+  updated_at: number;
+  ttl_ms: number | null;
+  keep_result_ms: number;
+  keep_alive_ms: number | null;
+  /** When an open task is aborted. */
+  expires_at: number | null;
+  terminal_at: number | null;
+  /** When a terminal task disappears. */
+  delete_at: number | null;
+  timeout_ms: number | null;
+  active_ms: number;
+  parent_task_id: string | null;
+  traceparent: string | null;
+  labels: string | null;
+  job_kind: string | null;
+  job_ref: string | null;
+  next_poll_at: number | null;
+  /** SQLite's own row id, in the order of creation; never leaves the store. */
+  row_id: Generated<number>;
+}

@@ -1,0 +1,518 @@
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely';
+import type { AttemptOutcome, RunState, Schema } from './schema.ts';
+import { compile, slot } from './statement.ts';
+
+type Tasks = Schema['tasks'];
+type TaskColumn = Exclude<keyof Tasks, 'row_id'>;
+
+/** What a reader needs of a task; everything else stays in the store. */
+const recordColumns = [
+  'id',
+  'tenant',
+  'principal',
+  'origin_method',
+  'tool',
+  'created_revision',
+  'status',
+  'status_message',
+  'progress',
+  'cancel_reason',
+  'version',
+  'attempt',
+  'poll_ms',
+  'created_at',
+  'updated_at',
+  'ttl_ms',
+  'expires_at',
+] as const satisfies readonly TaskColumn[];
+
+/** What a command needs to decide about a task. */
+const controlColumns = [
+  'id',
+  'status',
+  'run_state',
+  'fence',
+  'attempt',
+  'event_seq',
+  'log_seq',
+  'created_at',
+  'ttl_ms',
+  'keep_result_ms',
+  'expires_at',
+  'leased_at',
+  'poll_ms',
+] as const satisfies readonly TaskColumn[];
+
+/** What a worker needs besides the record. */
+const claimColumns = [
+  ...recordColumns,
+  'fence',
+  'lease_owner',
+  'lease_until',
+  'timeout_ms',
+  'active_ms',
+  'client_capabilities',
+] as const;
+
+export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: string | null };
+export type ControlRow = Pick<Tasks, (typeof controlColumns)[number]>;
+export type ClaimRow = Pick<Tasks, (typeof claimColumns)[number]>;
+export type NewTaskRow = Omit<Tasks, 'row_id'>;
+export type Statements = ReturnType<typeof buildStatements>;
+
+interface OwnedBy {
+  id: string;
+  tenant: string;
+  principal: string;
+  now: number;
+}
+interface Fenced {
+  id: string;
+  fence: number;
+}
+
+/** A Kysely that only compiles; a driver of ours runs what comes out. */
+function compiler(): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+/** Every statement the store runs while serving, compiled once. */
+export function buildStatements() {
+  const db = compiler();
+  const id = slot<string>('id');
+  const now = slot<number>('now');
+  const fence = slot<number>('fence');
+  /** Rises with every visible change, even when the clock stands still or steps back. */
+  const touched = sql<number>`max(${now}, updated_at + 1)`;
+  const held = () =>
+    db.updateTable('tasks').where('id', '=', id).where('fence', '=', fence).where('run_state', '=', 'leased');
+  const owned = () =>
+    db
+      .selectFrom('tasks')
+      .where('tasks.id', '=', id)
+      .where('tasks.tenant', '=', slot<string>('tenant'))
+      .where('tasks.principal', '=', slot<string>('principal'))
+      .where((eb) => eb.or([eb('tasks.delete_at', 'is', null), eb('tasks.delete_at', '>', now)]));
+
+  return {
+    insertTask: compile<NewTaskRow>(
+      db
+        .insertInto('tasks')
+        .values(Object.fromEntries(newTaskColumns.map((column) => [column, slot(column)])) as unknown as NewTaskRow),
+    ),
+    insertPayload: compile<{ id: string; kind: Schema['task_payloads']['kind']; body: string }>(
+      db.insertInto('task_payloads').values({ task_id: id, kind: slot('kind'), body: slot('body'), key_id: null }),
+    ),
+    readPayload: compile<{ id: string; kind: Schema['task_payloads']['kind'] }, { body: string }>(
+      db.selectFrom('task_payloads').select('body').where('task_id', '=', id).where('kind', '=', slot<'input'>('kind')),
+    ),
+    insertEvent: compile<{ id: string; seq: number; type: string; body: string | null; now: number }>(
+      db
+        .insertInto('events')
+        .values({ task_id: id, seq: slot('seq'), type: slot('type'), body: slot('body'), at: now }),
+    ),
+    insertAttempt: compile<{ id: string; fence: number; attempt: number; worker: string; now: number }>(
+      db.insertInto('attempts').values({
+        task_id: id,
+        fence,
+        attempt: slot('attempt'),
+        worker: slot('worker'),
+        started_at: now,
+        ended_at: null,
+        outcome: null,
+        error: null,
+      }),
+    ),
+    endAttempt: compile<{ id: string; fence: number; outcome: AttemptOutcome; error: string | null; now: number }>(
+      db
+        .updateTable('attempts')
+        .set({ ended_at: now, outcome: slot<AttemptOutcome>('outcome'), error: slot<string | null>('error') })
+        .where('task_id', '=', id)
+        .where('fence', '=', fence),
+    ),
+
+    findKey: compile<
+      { tenant: string; principal: string; name: string; key: string; now: number },
+      { request_hash: string; task_id: string }
+    >(
+      db
+        .selectFrom('idempotency_keys')
+        .select(['request_hash', 'task_id'])
+        .where('tenant', '=', slot<string>('tenant'))
+        .where('principal', '=', slot<string>('principal'))
+        .where('name', '=', slot<string>('name'))
+        .where('key', '=', slot<string>('key'))
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])),
+    ),
+    putKey: compile<{
+      tenant: string;
+      principal: string;
+      name: string;
+      key: string;
+      hash: string;
+      id: string;
+      expiresAt: number | null;
+    }>(
+      db.replaceInto('idempotency_keys').values({
+        tenant: slot('tenant'),
+        principal: slot('principal'),
+        name: slot('name'),
+        key: slot('key'),
+        request_hash: slot('hash'),
+        task_id: id,
+        expires_at: slot('expiresAt'),
+      }),
+    ),
+    openTaskBeyond: compile<{ tenant: string; principal: string; limit: number }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('tenant', '=', slot<string>('tenant'))
+        .where('principal', '=', slot<string>('principal'))
+        .where('run_state', '<>', 'done')
+        .limit(1)
+        .offset(slot<number>('limit')),
+    ),
+
+    readRecord: compile<OwnedBy, RecordRow>(
+      owned()
+        .leftJoin('task_payloads as p', (join) =>
+          join
+            .onRef('p.task_id', '=', 'tasks.id')
+            .on(
+              'p.kind',
+              '=',
+              sql<'result'>`case tasks.status when 'completed' then 'result' when 'failed' then 'error' end`,
+            ),
+        )
+        .select(recordColumns.map((column) => `tasks.${column}` as const))
+        .select('p.body as outcome'),
+    ),
+    readControl: compile<{ id: string }, ControlRow>(
+      db.selectFrom('tasks').select(controlColumns).where('id', '=', id),
+    ),
+    readOwnedControl: compile<OwnedBy, ControlRow>(
+      owned().select(controlColumns.map((column) => `tasks.${column}` as const)),
+    ),
+    readPulse: compile<{ id: string }, Pick<Tasks, 'id' | 'status' | 'fence' | 'version'>>(
+      db.selectFrom('tasks').select(['id', 'status', 'fence', 'version']).where('id', '=', id),
+    ),
+
+    listReady: compile<{ now: number; limit: number }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('run_state', '=', 'ready')
+        .where('available_at', '<=', now)
+        .orderBy('available_at')
+        .orderBy('row_id')
+        .limit(slot<number>('limit')),
+    ),
+    nextAvailable: compile<Record<string, never>, { at: number | null }>(
+      db
+        .selectFrom('tasks')
+        .select((eb) => eb.fn.min<number | null>('available_at').as('at'))
+        .where('run_state', '=', 'ready'),
+    ),
+    claim: compile<{ id: string; worker: string; until: number; now: number }, ClaimRow>(
+      db
+        .updateTable('tasks')
+        .set((eb) => ({
+          run_state: 'leased' as RunState,
+          fence: eb('fence', '+', 1),
+          attempt: eb('attempt', '+', 1),
+          lease_owner: slot<string>('worker'),
+          lease_until: slot<number>('until'),
+          leased_at: now,
+        }))
+        .where('id', '=', id)
+        .where('run_state', '=', 'ready')
+        .where('available_at', '<=', now)
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+        .returning(claimColumns),
+    ),
+    renew: compile<Fenced & { until: number }>(held().set({ lease_until: slot<number>('until') })),
+    release: compile<Fenced & { runState: RunState; availableAt: number; now: number }>(
+      held().set((eb) => ({
+        run_state: slot<RunState>('runState'),
+        attempt: eb('attempt', '-', 1),
+        active_ms: sql<number>`active_ms + max(0, ${now} - leased_at)`,
+        available_at: slot<number>('availableAt'),
+        lease_owner: null,
+        lease_until: null,
+        leased_at: null,
+      })),
+    ),
+    returnToReady: compile<Fenced & { now: number }>(
+      held().set({
+        run_state: 'ready',
+        active_ms: sql<number>`active_ms + max(0, min(${now}, lease_until) - leased_at)`,
+        available_at: now,
+        lease_owner: null,
+        lease_until: null,
+        leased_at: null,
+      }),
+    ),
+    /** Every way to the end goes through this one statement; `version` makes it a compare-and-set. */
+    end: compile<
+      Fenced & {
+        status: Tasks['status'];
+        runState: RunState;
+        reason: string | null;
+        ttlMs: number | null;
+        expiresAt: number | null;
+        deleteAt: number | null;
+        now: number;
+      }
+    >(
+      db
+        .updateTable('tasks')
+        .set((eb) => ({
+          status: slot<Tasks['status']>('status'),
+          run_state: 'done' as RunState,
+          status_message: null,
+          cancel_reason: slot<string | null>('reason'),
+          version: eb('version', '+', 1),
+          event_seq: eb('event_seq', '+', 1),
+          active_ms: sql<number>`active_ms + coalesce(max(0, ${now} - leased_at), 0)`,
+          lease_owner: null,
+          lease_until: null,
+          leased_at: null,
+          updated_at: touched,
+          terminal_at: now,
+          ttl_ms: slot<number | null>('ttlMs'),
+          expires_at: slot<number | null>('expiresAt'),
+          delete_at: slot<number | null>('deleteAt'),
+        }))
+        .where('id', '=', id)
+        .where('fence', '=', fence)
+        .where('run_state', '=', slot<RunState>('runState')),
+    ),
+    report: compile<Fenced & { progress: string | null; message: string | null; now: number }>(
+      held().set((eb) => ({
+        progress: sql<string | null>`coalesce(${slot<string | null>('progress')}, progress)`,
+        status_message: sql<string | null>`coalesce(${slot<string | null>('message')}, status_message)`,
+        version: eb('version', '+', 1),
+        updated_at: touched,
+      })),
+    ),
+    bumpEvent: compile<{ id: string }>(
+      db
+        .updateTable('tasks')
+        .set((eb) => ({ event_seq: eb('event_seq', '+', 1) }))
+        .where('id', '=', id),
+    ),
+    setStatus: compile<{ id: string; status: Tasks['status']; runState: RunState; now: number }>(
+      db
+        .updateTable('tasks')
+        .set((eb) => ({
+          status: slot<Tasks['status']>('status'),
+          run_state: slot<RunState>('runState'),
+          available_at: sql<number>`case when ${slot<RunState>('runState')} = 'ready' then ${now} else available_at end`,
+          version: eb('version', '+', 1),
+          event_seq: eb('event_seq', '+', 1),
+          updated_at: touched,
+        }))
+        .where('id', '=', id)
+        .where('run_state', '<>', 'done'),
+    ),
+
+    listSteps: compile<{ id: string }, Pick<Schema['steps'], 'step_key' | 'body'>>(
+      db.selectFrom('steps').select(['step_key', 'body']).where('task_id', '=', id).orderBy('seq'),
+    ),
+    insertStep: compile<Fenced & { key: string; name: string; ordinal: number; body: string | null; now: number }>(
+      db
+        .insertInto('steps')
+        .values({
+          task_id: id,
+          step_key: slot('key'),
+          name: slot('name'),
+          ordinal: slot('ordinal'),
+          seq: sql<number>`(select count(*) from steps where task_id = ${id})`,
+          fence,
+          body: slot('body'),
+          error: null,
+          started_at: null,
+          ended_at: now,
+        })
+        .onConflict((conflict) => conflict.columns(['task_id', 'step_key']).doNothing()),
+    ),
+    hasRecords: compile<{ id: string }, { found: number }>(
+      db.selectNoFrom((eb) =>
+        eb
+          .or([
+            eb.exists(db.selectFrom('steps').select('task_id').where('task_id', '=', id)),
+            eb.exists(db.selectFrom('input_requests').select('task_id').where('task_id', '=', id)),
+          ])
+          .as('found'),
+      ),
+    ),
+
+    listQuestions: compile<{ id: string }, Pick<Schema['input_requests'], 'request_key' | 'question' | 'answer'>>(
+      db
+        .selectFrom('input_requests')
+        .select(['request_key', 'question', 'answer'])
+        .where('task_id', '=', id)
+        .orderBy('seq'),
+    ),
+    insertQuestion: compile<Fenced & { key: string; question: string; now: number }>(
+      db
+        .insertInto('input_requests')
+        .values({
+          task_id: id,
+          request_key: slot('key'),
+          seq: sql<number>`(select count(*) from input_requests where task_id = ${id})`,
+          question: slot('question'),
+          created_fence: fence,
+          created_at: now,
+          deadline: null,
+          answer: null,
+          action: null,
+          responder: null,
+          answered_at: null,
+        })
+        .onConflict((conflict) => conflict.columns(['task_id', 'request_key']).doNothing()),
+    ),
+    answerQuestion: compile<{
+      id: string;
+      key: string;
+      answer: string;
+      action: string;
+      responder: string;
+      now: number;
+    }>(
+      db
+        .updateTable('input_requests')
+        .set({
+          answer: slot<string>('answer'),
+          action: slot<string>('action'),
+          responder: slot<string>('responder'),
+          answered_at: now,
+        })
+        .where('task_id', '=', id)
+        .where('request_key', '=', slot<string>('key'))
+        .where('answered_at', 'is', null),
+    ),
+
+    insertLog: compile<{ id: string; seq: number; level: string; text: string; at: number }>(
+      db.insertInto('logs').values({
+        task_id: id,
+        seq: slot<number>('seq'),
+        level: slot<string>('level'),
+        text: slot<string>('text'),
+        at: slot<number>('at'),
+      }),
+    ),
+    setLogSeq: compile<{ id: string; seq: number }>(
+      db
+        .updateTable('tasks')
+        .set({ log_seq: slot<number>('seq') })
+        .where('id', '=', id),
+    ),
+    readLog: compile<{ id: string; after: number; limit: number }, Schema['logs']>(
+      db
+        .selectFrom('logs')
+        .selectAll()
+        .where('task_id', '=', id)
+        .where('seq', '>', slot<number>('after'))
+        .orderBy('seq')
+        .limit(slot<number>('limit')),
+    ),
+
+    listLost: compile<
+      { now: number; limit: number },
+      Pick<Tasks, 'id' | 'fence' | 'attempt' | 'max_attempts' | 'on_worker_lost' | 'lease_owner'>
+    >(
+      db
+        .selectFrom('tasks')
+        .select(['id', 'fence', 'attempt', 'max_attempts', 'on_worker_lost', 'lease_owner'])
+        .where('run_state', '=', 'leased')
+        .where('lease_until', '<', now)
+        .orderBy('lease_until')
+        .limit(slot<number>('limit')),
+    ),
+    listExpired: compile<{ now: number; limit: number }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('run_state', '<>', 'done')
+        .where('expires_at', 'is not', null)
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(slot<number>('limit')),
+    ),
+    listDeletable: compile<{ now: number; limit: number }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('delete_at', 'is not', null)
+        .where('delete_at', '<=', now)
+        .orderBy('delete_at')
+        .limit(slot<number>('limit')),
+    ),
+    deletes: [
+      compile<{ id: string }>(db.deleteFrom('task_payloads').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('attempts').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('steps').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('input_requests').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('events').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('logs').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('idempotency_keys').where('task_id', '=', id)),
+      compile<{ id: string }>(db.deleteFrom('tasks').where('id', '=', id)),
+    ],
+  };
+}
+
+const newTaskColumns = [
+  'id',
+  'tenant',
+  'principal',
+  'origin_method',
+  'tool',
+  'tool_version',
+  'created_revision',
+  'origin_request_id',
+  'progress_token',
+  'client_capabilities',
+  'status',
+  'run_state',
+  'status_message',
+  'progress',
+  'cancel_reason',
+  'version',
+  'event_seq',
+  'log_seq',
+  'fence',
+  'attempt',
+  'max_attempts',
+  'on_worker_lost',
+  'lease_owner',
+  'lease_until',
+  'leased_at',
+  'available_at',
+  'cancel_requested_at',
+  'poll_ms',
+  'created_at',
+  'updated_at',
+  'ttl_ms',
+  'keep_result_ms',
+  'keep_alive_ms',
+  'expires_at',
+  'terminal_at',
+  'delete_at',
+  'timeout_ms',
+  'active_ms',
+  'parent_task_id',
+  'traceparent',
+  'labels',
+  'job_kind',
+  'job_ref',
+  'next_poll_at',
+] as const satisfies readonly TaskColumn[];

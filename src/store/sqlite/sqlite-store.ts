@@ -1,0 +1,178 @@
+import type Database from 'better-sqlite3';
+import type {
+  Answer,
+  Clock,
+  NewTask,
+  Principal,
+  Question,
+  TaskId,
+  TaskProgress,
+  TerminalState,
+} from '../../core/index.ts';
+import * as commands from '../sql/commands/index.ts';
+import { one } from '../sql/statement.ts';
+import { buildStatements, type Statements } from '../sql/statements.ts';
+import type {
+  Applied,
+  ClaimOptions,
+  CreateOptions,
+  Lease,
+  LogEntry,
+  LostLease,
+  StoreBackend,
+  StoreEnvironment,
+  TaskStore,
+} from '../store.ts';
+import { ScanDispatcher } from './dispatcher.ts';
+import { GroupCommit } from './group-commit.ts';
+import { openDatabase } from './open.ts';
+
+/**
+ * Tasks in one SQLite file: the default for one machine. Nothing else has to be installed or run.
+ *
+ * The file is created if there is none (mode 0600; its folder 0700) and brought up to date. Several processes of one
+ * machine may share it. Every acknowledged write is flushed (`synchronous=FULL`), many writers sharing one flush.
+ * @param path the file, or `':memory:'` for tasks that live as long as the process
+ */
+export function sqliteStore(path: string): StoreBackend {
+  if (typeof path !== 'string' || path.trim() === '') {
+    throw new TypeError(`sqliteStore: path must be a file name or ':memory:', got ${JSON.stringify(path)}`);
+  }
+  return {
+    async open({ clock, random, logger }: StoreEnvironment) {
+      const db = await openDatabase(path, logger);
+      let dispatcher: ScanDispatcher | undefined;
+      const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
+      const statements = buildStatements();
+      dispatcher = new ScanDispatcher(db, commits, statements, clock);
+      return { store: new SqliteTaskStore(db, commits, statements, dispatcher, clock), dispatcher };
+    },
+  };
+}
+
+class SqliteTaskStore implements TaskStore {
+  readonly #db: Database.Database;
+  readonly #commits: GroupCommit;
+  readonly #q: Statements;
+  readonly #dispatcher: ScanDispatcher;
+  readonly #clock: Clock;
+
+  constructor(db: Database.Database, commits: GroupCommit, q: Statements, dispatcher: ScanDispatcher, clock: Clock) {
+    this.#db = db;
+    this.#commits = commits;
+    this.#q = q;
+    this.#dispatcher = dispatcher;
+    this.#clock = clock;
+  }
+
+  create(task: NewTask, options: CreateOptions = {}) {
+    return this.#commits.write(() => commands.create(this.#q, task, options, this.#clock.now()), {
+      flush: true,
+      changed: ({ outcome }) => (outcome === 'created' ? [task.taskId] : []),
+    });
+  }
+
+  get(taskId: TaskId, principal: Principal) {
+    return this.#commits.read(() => commands.readRecord(this.#q, taskId, principal, this.#clock.now()));
+  }
+
+  claim(taskIds: readonly TaskId[], options: ClaimOptions) {
+    return this.#commits.write(() => commands.claim(this.#q, taskIds, options, this.#clock.now()), { flush: false });
+  }
+
+  renew(leases: readonly Lease[], leaseMs: number) {
+    return this.#commits.write(() => commands.renew(this.#q, leases, leaseMs, this.#clock.now()), { flush: false });
+  }
+
+  history(taskId: TaskId) {
+    return this.#commits.read(() => commands.history(this.#q, taskId));
+  }
+
+  pulses(taskIds: readonly TaskId[]) {
+    return this.#commits.read(() => commands.pulses(this.#q, taskIds));
+  }
+
+  finish(lease: Lease, outcome: TerminalState) {
+    return this.#apply(lease, () => commands.finish(this.#q, lease, outcome, this.#clock.now()), { flush: true });
+  }
+
+  release(lease: Lease, how: { to: 'parked' } | { to: 'ready'; availableAt: number }) {
+    return this.#apply(lease, () => commands.release(this.#q, lease, how, this.#clock.now()), { flush: true });
+  }
+
+  recordStep(lease: Lease, step: { key: string; name: string; ordinal: number; body: string | null }) {
+    const command = () => commands.recordStep(this.#q, lease, step, this.#clock.now());
+    return this.#commits.write(command, { flush: true });
+  }
+
+  ask(lease: Lease, key: string, question: Question) {
+    return this.#apply(lease, () => commands.ask(this.#q, lease, key, question, this.#clock.now()), { flush: true });
+  }
+
+  report(lease: Lease, news: { progress?: TaskProgress; statusMessage?: string }) {
+    return this.#apply(lease, () => commands.report(this.#q, lease, news, this.#clock.now()), { flush: false });
+  }
+
+  appendLog(lease: Lease, entries: readonly LogEntry[]) {
+    return this.#commits.write(() => commands.appendLog(this.#q, lease, entries), { flush: false });
+  }
+
+  readLog(taskId: TaskId, afterSeq: number, limit: number) {
+    return this.#commits.read(() => commands.readLog(this.#q, taskId, afterSeq, limit));
+  }
+
+  openQuestions(taskId: TaskId, principal: Principal) {
+    return this.#commits.read(() => commands.openQuestions(this.#q, taskId, principal, this.#clock.now()));
+  }
+
+  answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>) {
+    return this.#commits.write(() => commands.answer(this.#q, taskId, principal, answers, this.#clock.now()), {
+      flush: true,
+      changed: (accepted) => (accepted !== undefined && accepted.length > 0 ? [taskId] : []),
+    });
+  }
+
+  cancel(taskId: TaskId, principal: Principal, reason?: string) {
+    return this.#commits.write(() => commands.cancel(this.#q, taskId, principal, reason, this.#clock.now()), {
+      flush: true,
+      changed: (outcome) => (outcome === 'cancelled' ? [taskId] : []),
+    });
+  }
+
+  lostLeases(limit: number) {
+    return this.#commits.read(() => commands.lostLeases(this.#q, limit, this.#clock.now()));
+  }
+
+  recover(lost: LostLease, decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState }) {
+    return this.#apply(lost, () => commands.recover(this.#q, lost, decision, this.#clock.now()), { flush: true });
+  }
+
+  sweep(limit: number, expired: TerminalState, graceMs: number) {
+    return this.#commits.write(() => commands.sweep(this.#q, limit, expired, graceMs, this.#clock.now()), {
+      flush: false,
+      changed: (swept) => swept.expired,
+    });
+  }
+
+  async nextAvailableAt(): Promise<number | undefined> {
+    const row = await this.#commits.read(() => one(this.#q.nextAvailable, {}));
+    return row?.at ?? undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#dispatcher.stop();
+    await this.#commits.close();
+    if (this.#db.open) this.#db.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #apply(on: { taskId: TaskId }, command: () => ReturnType<typeof commands.finish>, how: { flush: boolean }) {
+    return this.#commits.write<Applied>(command, {
+      ...how,
+      changed: (applied) => (applied === 'applied' ? [on.taskId] : []),
+    });
+  }
+}

@@ -1,0 +1,192 @@
+import type {
+  Answer,
+  Clock,
+  JsonValue,
+  Logger,
+  NewTask,
+  Principal,
+  Question,
+  RandomSource,
+  TaskId,
+  TaskProgress,
+  TaskRecord,
+  TaskStatus,
+  TerminalState,
+  WorkerLostRule,
+} from '../core/index.ts';
+
+/** The right to work on a task until `leaseUntil`. Every write of a worker carries it. */
+export interface Lease {
+  taskId: TaskId;
+  workerId: string;
+  /** Grows with every lease of the task; a write under an older one changes nothing. */
+  fence: number;
+  attempt: number;
+  /** Milliseconds since the Unix epoch, by the clock of the store's machine. */
+  leaseUntil: number;
+}
+
+/** A lease together with everything a handler needs to start, or start again. */
+export interface ClaimedTask {
+  lease: Lease;
+  task: TaskRecord;
+  input: JsonValue;
+  prepared?: JsonValue;
+  abilities: NewTask['abilities'];
+  timeoutMs?: number;
+  /** Milliseconds of active time that earlier leases used up. */
+  activeMs: number;
+}
+
+export interface RecordedStep {
+  key: string;
+  /** JSON text of the value; null where the step returned nothing. */
+  body: string | null;
+}
+
+export interface RecordedQuestion {
+  key: string;
+  question: Question;
+  answer?: Answer;
+}
+
+/** What earlier runs of a handler left behind. */
+export interface History {
+  steps: RecordedStep[];
+  questions: RecordedQuestion[];
+}
+
+export interface LogEntry {
+  level: 'debug' | 'info' | 'warning' | 'error';
+  text: string;
+  /** Milliseconds since the Unix epoch. */
+  at: number;
+}
+
+/** Where a task stands, as cheap to read as anything can be. */
+export interface TaskPulse {
+  taskId: TaskId;
+  status: TaskStatus;
+  fence: number;
+  version: number;
+}
+
+/** A leased task whose worker let the lease run out. */
+export interface LostLease {
+  taskId: TaskId;
+  fence: number;
+  attempt: number;
+  maxAttempts: number;
+  rule: WorkerLostRule;
+  hasRecords: boolean;
+  workerId: string;
+}
+
+export type ClaimOptions = { workerId: string; leaseMs: number };
+export type CreateOptions = {
+  /** Lease the new task to this worker in the same commit, so that it starts without another round. */
+  claim?: ClaimOptions;
+  idempotency?: { key: string; requestHash: string };
+  /** Refuse when the principal already has this many open tasks. */
+  maxOpenTasks?: number;
+};
+
+export type Created = {
+  task: TaskRecord;
+  /** `existing`: the idempotency key had been used with the same request before. */
+  outcome: 'created' | 'existing';
+  claimed?: ClaimedTask;
+};
+
+/** What a fenced write came to: `lost` means a higher fence owns the task, or it is over: stop working on it. */
+export type Applied = 'applied' | 'refused' | 'lost';
+
+/**
+ * The one seam between the engine and what keeps tasks. Every backend passes the one suite in src/testing.
+ *
+ * Methods resolve when their effect is durable, except where they say "lazily": those are visible at once but may be
+ * gone after a power cut, together with every process that could have noticed.
+ * @throws {StoreUnavailableError} from every method when the store cannot be written or read right now.
+ */
+export interface TaskStore extends AsyncDisposable {
+  /**
+   * Resolves once the task is durable: from then on `get` finds it (SEP-2663, "Task Creation").
+   * @throws {IdempotencyConflictError} when the key was used with another request.
+   * @throws {LimitExceededError} when the principal has `maxOpenTasks` open.
+   */
+  create(task: NewTask, options?: CreateOptions): Promise<Created>;
+  /** `undefined` when unknown, expired or another principal's; the caller can't tell which, on purpose. */
+  get(taskId: TaskId, principal: Principal): Promise<TaskRecord | undefined>;
+  /** Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. Lazily. */
+  claim(taskIds: readonly TaskId[], options: ClaimOptions): Promise<ClaimedTask[]>;
+  /** Extends leases; the result names those that are lost. Lazily. */
+  renew(leases: readonly Lease[], leaseMs: number): Promise<TaskId[]>;
+  /** Steps and questions recorded for the task so far. */
+  history(taskId: TaskId): Promise<History>;
+  /** Where tasks stand, in no particular order; unknown ones are left out. */
+  pulses(taskIds: readonly TaskId[]): Promise<TaskPulse[]>;
+  /** Ends the task while `lease` holds. `refused` never happens to a lease that holds. */
+  finish(lease: Lease, outcome: TerminalState): Promise<Applied>;
+  /** Ends the lease but not the task. `park` waits for an answer; `ready` may be claimed from `availableAt` on. */
+  release(lease: Lease, how: { to: 'parked' } | { to: 'ready'; availableAt: number }): Promise<Applied>;
+  /** Records what a step returned. A second record under one key is refused. */
+  recordStep(lease: Lease, step: { key: string; name: string; ordinal: number; body: string | null }): Promise<Applied>;
+  /** Records a question and makes the task wait for it. Asking again under a recorded key changes nothing. */
+  ask(lease: Lease, key: string, question: Question): Promise<Applied>;
+  /** The latest progress and status message, lazily. */
+  report(lease: Lease, report: { progress?: TaskProgress; statusMessage?: string }): Promise<Applied>;
+  /** Appends to the task's log, lazily. */
+  appendLog(lease: Lease, entries: readonly LogEntry[]): Promise<Applied>;
+  /** The task's log after `afterSeq`, oldest first. */
+  readLog(taskId: TaskId, afterSeq: number, limit: number): Promise<(LogEntry & { seq: number })[]>;
+  /** Questions of the task that have no answer yet. `undefined` as for `get`. */
+  openQuestions(taskId: TaskId, principal: Principal): Promise<RecordedQuestion[] | undefined>;
+  /**
+   * Records answers to open questions; keys that are not open are left out of the result and change nothing. Once
+   * nothing is open the task is `working` again, and ready if it was parked.
+   */
+  answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<string[] | undefined>;
+  /** Decides the cancel at once, whoever works on the task. `undefined` as for `get`. */
+  cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal' | undefined>;
+  /** Leases that ran out. */
+  lostLeases(limit: number): Promise<LostLease[]>;
+  /** Takes a lost task from its worker: ready again, or over. `lost` if somebody else was quicker. */
+  recover(
+    lost: LostLease,
+    decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState },
+  ): Promise<Applied>;
+  /** Ends open tasks whose TTL is over and deletes terminal ones past their time; at most `limit` of each. */
+  sweep(limit: number, expired: TerminalState, graceMs: number): Promise<{ expired: TaskId[]; deleted: number }>;
+  /** When the next ready task becomes available, if one is waiting for its time. */
+  nextAvailableAt(): Promise<number | undefined>;
+  close(): Promise<void>;
+}
+
+/**
+ * Brings ready tasks to workers. The task row is the truth and this is a doorbell: whatever it says may be stale,
+ * repeated or late, and `TaskStore.claim` decides.
+ */
+export interface Dispatcher {
+  /** Ids of at most `limit` tasks that look ready. */
+  take(limit: number): Promise<TaskId[]>;
+  /**
+   * Calls back after something was committed, here or in another process. The set names the tasks that changed; without
+   * it, any may have. Returns the function that ends the subscription.
+   */
+  onBell(listener: (changed: ReadonlySet<TaskId> | undefined) => void): () => void;
+}
+
+export interface StoreEnvironment {
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+}
+
+/** A place to keep tasks, not opened yet. */
+export interface StoreBackend {
+  /**
+   * Opens the store and brings its schema up to date.
+   * @throws {StoreRefusedError} when what is there must not be opened; the message says why and what to do.
+   */
+  open(environment: StoreEnvironment): Promise<{ store: TaskStore; dispatcher: Dispatcher }>;
+}

@@ -1,0 +1,45 @@
+import type { RpcErrorObject, TaskError, TaskErrorCode } from '../../core/index.ts';
+import { TASKS_EXTENSION } from './names.ts';
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+const MISSING_CAPABILITY = -32021;
+
+/** A new code fails to compile until this revision answers it. */
+const codes = {
+  TASK_NOT_FOUND: INVALID_PARAMS,
+  ANSWER_INVALID: INVALID_PARAMS,
+  INPUT_NOT_SUPPORTED: INTERNAL_ERROR,
+  IDEMPOTENCY_CONFLICT: INVALID_PARAMS,
+  LIMIT_EXCEEDED: INTERNAL_ERROR,
+  STORE_UNAVAILABLE: INTERNAL_ERROR,
+  STORE_CLOSED: INTERNAL_ERROR,
+  STORE_REFUSED: INTERNAL_ERROR,
+  TASK_TIMED_OUT: INTERNAL_ERROR,
+  TASK_CANCELLED: INTERNAL_ERROR,
+  TASK_INTERRUPTED: INTERNAL_ERROR,
+} as const satisfies Record<TaskErrorCode, number>;
+
+/** What a peer is told about a store that does not work: paths and causes stay with the operator. */
+const PRIVATE = new Set<TaskErrorCode>(['STORE_UNAVAILABLE', 'STORE_CLOSED', 'STORE_REFUSED']);
+
+export function encodeError(error: TaskError): RpcErrorObject {
+  const message = PRIVATE.has(error.code) ? 'The server cannot reach its task store; try again later' : error.message;
+  return { code: codes[error.code], message };
+}
+
+export function invalidParams(message: string): RpcErrorObject {
+  return { code: INVALID_PARAMS, message };
+}
+
+/**
+ * The request needs the tasks extension and did not declare it.
+ * @see 2026-07-28 schema, `MissingRequiredClientCapabilityError`; SEP-2663, "Capability Negotiation"
+ */
+export function missingTasksCapability(what: string): RpcErrorObject {
+  return {
+    code: MISSING_CAPABILITY,
+    message: `${what} requires the tasks extension; declare ${TASKS_EXTENSION} in this request's client capabilities`,
+    data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+  };
+}

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+// The tarball as a user gets it: installed in a folder of its own, where only what package.json declares is in reach.
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+};
+
+describe('the packed package', () => {
+  let home: string;
+  let installed: string;
+  let files: string[];
+
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'longcall-dist-'));
+    installed = join(home, 'node_modules/longcall');
+    mkdirSync(installed, { recursive: true });
+    run('npm', ['pack', root, '--ignore-scripts', '--pack-destination', home], home);
+    const tarball = readdirSync(home).find((name) => name.endsWith('.tgz')) ?? '';
+    run('tar', ['-xzf', join(home, tarball), '-C', installed, '--strip-components=1'], home);
+    files = readdirSync(installed, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    writeFileSync(join(home, 'package.json'), '{ "type": "module", "private": true }');
+    for (const name of Object.keys(manifest.dependencies)) install(name);
+  });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  it('holds the built files and the papers, nothing else', () => {
+    const odd = files
+      .map((file) => file.slice(installed.length + 1).replaceAll('\\', '/'))
+      .filter((file) => !/^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/.test(file));
+    expect(odd).toEqual([]);
+  });
+
+  it('tells nothing about the machine that built it', () => {
+    expect(files.filter((file) => readFileSync(file, 'utf8').includes(root))).toEqual([]);
+  });
+
+  it('works without the optional peer, except for the subpath that needs it', () => {
+    expect(load('longcall')).toMatchObject({ status: 0, stderr: '' });
+    expect(load('longcall/testing')).toMatchObject({ status: 0, stderr: '' });
+    const server = load('longcall/server');
+    expect(server.status).not.toBe(0);
+    expect(server.stderr).toMatch(/Cannot find package '@modelcontextprotocol\/server'/);
+  });
+
+  it('serves once the peer is there', () => {
+    for (const name of Object.keys(manifest.peerDependencies)) install(name);
+    expect(load('longcall/server')).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  // No skipLibCheck: our declarations must hold for users who have none of our development types.
+  it('has types that compile in a strict project', () => {
+    for (const name of [...Object.keys(manifest.peerDependencies), '@types/node']) install(name);
+    const subpaths = ['longcall', 'longcall/server', 'longcall/testing'];
+    writeFileSync(join(home, 'use.ts'), subpaths.map((subpath) => `export * from '${subpath}';\n`).join(''));
+    const compilerOptions = { module: 'nodenext', target: 'es2022', types: ['node'], strict: true, noEmit: true };
+    writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    expect(spawn(process.execPath, [tsc, '-p', home], home)).toMatchObject({ status: 0, stdout: '' });
+  });
+
+  function install(name: string): void {
+    const link = join(home, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { recursive: true, force: true });
+    symlinkSync(join(root, 'node_modules', name), link, 'junction');
+  }
+
+  function load(subpath: string): ReturnType<typeof spawn> {
+    return spawn(process.execPath, ['--input-type=module', '-e', `await import('${subpath}');`], home);
+  }
+});
+
+function spawn(command: string, args: string[], cwd: string): { status: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+function run(command: string, args: string[], cwd: string): void {
+  const { status, stdout, stderr } = spawn(command, args, cwd);
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${stdout}${stderr}`);
+}

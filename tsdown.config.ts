@@ -1,0 +1,17 @@
+import { defineConfig } from 'tsdown';
+
+export default defineConfig({
+  entry: ['src/index.ts', 'src/server/index.ts', 'src/testing/index.ts'],
+  // One file out for each file in: a class exists once however many subpaths lead to it, and a stack trace names the room.
+  unbundle: true,
+  root: 'src',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19', // Also down-levels `using`, which Node 20 can't parse.
+  fixedExtension: false,
+  dts: true,
+  // Whatever isn't in `dependencies` must not slip into dist unseen: an undeclared import fails the build.
+  deps: { onlyBundle: [] },
+  failOnWarn: true,
+  report: false,
+});

@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests that import the package by its own name; they need `npm run build` first.
+const built = ['test/dist/**', 'test/pins/**', 'test/integration/**'];
+
+export default defineConfig({
+  oxc: { target: 'node20' }, // Tests write `await using`, which Node 20 can't parse.
+  test: {
+    pool: 'forks', // Native modules and real processes: each test file gets a process of its own.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    retry: 0,
+    reporters: ['default'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: built } },
+      {
+        extends: true,
+        test: {
+          name: 'built',
+          include: built.map((folder) => `${folder}/*.test.ts`),
+          // The built files run as Node would run them, not transformed by the test runner.
+          server: { deps: { external: [/\/dist\/.+\.js$/] } },
+        },
+      },
+    ],
+  },
+});
