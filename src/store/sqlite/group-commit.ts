@@ -130,8 +130,8 @@ export class GroupCommit {
       this.#setFlushing(group.some((pending) => pending.flush));
       this.#begin.run();
     } catch (error) {
-      if (isBusy(error)) return this.#retryLater(group, error);
-      for (const pending of group) pending.reject(asStoreError(error));
+      if (isBusy(error)) this.#retryLater(group, error);
+      else for (const pending of group) pending.reject(asStoreError(error));
       return;
     }
     this.#busySince = undefined;

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type Clock, type Logger, type StoreEnvironment, sqliteStore, type TaskStore } from 'longcall';
+
+const DAY = 24 * 3_600_000;
+const IN_FLIGHT = 32;
+const workerId = 'bench:1';
+const principal = { subject: 'bench' };
+const input = { words: 'i'.repeat(400) };
+const result = { content: [{ type: 'text', text: 'r'.repeat(850) }] };
+
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delayMs, callback) {
+    const handle = setTimeout(callback, delayMs).unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+const silent = () => {};
+const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
+const environment: StoreEnvironment = { clock, logger, random: { bytes: (size) => randomBytes(size) } };
+
+/** A SQLite store in `folder` as the engine opens it; its default is `synchronous=FULL`. */
+export async function openStore(folder: string): Promise<TaskStore> {
+  const { store } = await sqliteStore(join(folder, 'tasks.db')).open(environment);
+  return store;
+}
+
+/** Takes `count` tasks from creation to a result that was read, 32 at a time. Returns how many that is per second. */
+export async function lifecycles(store: TaskStore, count: number): Promise<number> {
+  let started = 0;
+  const one = async () => {
+    while (started < count) {
+      started += 1;
+      await lifecycle(store);
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: IN_FLIGHT }, one));
+  return count / ((performance.now() - startedAt) / 1_000);
+}
+
+/** Input of 0.4 kB, result of 0.9 kB; every call is one that a server or a worker makes for each task. */
+async function lifecycle(store: TaskStore): Promise<void> {
+  const taskId = `tsk_${randomBytes(18).toString('base64url')}`;
+  await store.create({
+    taskId,
+    principal,
+    method: 'tools/call',
+    name: 'echo',
+    input,
+    ttlMs: 7 * DAY,
+    keepResultMs: DAY,
+    maxAttempts: 3,
+    onWorkerLost: 'resume',
+    revision: '2026-07-28',
+    abilities: { form: true },
+    originRequestId: '1',
+  });
+  const [claimed] = await store.claim([taskId], { workerId, leaseMs: 30_000 });
+  if (claimed === undefined) throw new Error('a task that was just created could not be claimed');
+  const applied = await store.finish(claimed.lease, { status: 'completed', result });
+  const record = await store.get(taskId, principal);
+  if (applied !== 'applied' || record?.state.status !== 'completed') throw new Error('a task did not end as it should');
+}

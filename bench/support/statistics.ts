@@ -1,0 +1,19 @@
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle];
+  if (upper === undefined) throw new RangeError('median: at least one value, got none');
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2;
+}
+
+/** Four digits are more than any run repeats. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+/** Calls `measure` for each run in turn and gathers what it returns. */
+export async function series<Value>(runs: number, measure: (run: number) => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = [];
+  for (let run = 1; run <= runs; run += 1) values.push(await measure(run));
+  return values;
+}

@@ -1,0 +1,29 @@
+import { open, type Row } from './row.ts';
+
+/** Server side of the draft after 2026-07-28: related tasks. */
+// biome-ignore format: two lines a requirement read like the table they are.
+export const g3DraftServer: readonly Row[] = [
+  ['G3D-S-01', 'O', open('C'), 'ED',
+    'Ignore it entirely, silently'],
+  ['G3D-S-02', 'M', open('C'), 'ED Related Tasks; Security',
+    'Authorize each id as for `tasks/get` before any use'],
+  ['G3D-S-03', 'S', open('C'), 'ED',
+    'Unknown or foreign ids: as if absent; do not reveal existence'],
+  ['G3D-S-04', 'S', open('C'), 'ED',
+    'Empty array = absent; ignore duplicates; ignore entries above an own limit'],
+  ['G3D-S-05', 'M', open('C'), 'ED',
+    'Presence never triggers task creation'],
+];
+
+/** Client side of the draft after 2026-07-28: related tasks. */
+// biome-ignore format: two lines a requirement read like the table they are.
+export const g3DraftClient: readonly Row[] = [
+  ['G3D-C-01', 'O', open('E'), 'ED Related Tasks',
+    '`_meta["io.modelcontextprotocol/relatedTaskIds"]: string[]` on `tools/call`'],
+  ['G3D-C-02', 'S', open('E'), 'ED',
+    'Only ids from `CreateTaskResult`s of the same server and auth context'],
+  ['G3D-C-03', 'S', open('E'), 'ED',
+    'Never let a model fill it; host fills it from its own records'],
+  ['G3D-C-04', 'S', open('E'), 'ED',
+    'Assume no order meaning'],
+];
