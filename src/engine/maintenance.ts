@@ -16,6 +16,7 @@ export class Maintenance {
   readonly #wake: () => void;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   #stopped = false;
 
   constructor(parts: { store: TaskStore; clock: Clock; logger: Logger; everyMs: number; wake: () => void }) {
@@ -34,15 +35,22 @@ export class Maintenance {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    await this.#running;
+    await (this.#next ?? this.#running);
   }
 
-  /** One round, now; joins a round that is under way. */
+  /** A round that begins after this call; callers that come while one is under way share the next. */
   run(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
-      this.#running = undefined;
+    if (this.#running === undefined) {
+      this.#running = this.#round().finally(() => {
+        this.#running = undefined;
+      });
+      return this.#running;
+    }
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      return this.run();
     });
-    return this.#running;
+    return this.#next;
   }
 
   async #round(): Promise<void> {

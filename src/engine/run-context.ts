@@ -18,8 +18,8 @@ import type { Reporter } from './reporter.ts';
 /** What the context needs of the run it belongs to. */
 export interface RunControl {
   readonly signal: AbortSignal;
-  /** The run is no longer this worker's: nothing it does counts any more. */
-  lost(): void;
+  /** A write was refused: whatever the reason, this run is over when it resolves. */
+  lost(): Promise<void>;
   /** Resolves when the question has its answer; never, if the run is put away before. */
   answerTo(key: string): Promise<Answer>;
   /** True while the run may go on; a run that was parked or lost must not move another inch. */
@@ -133,7 +133,7 @@ export class RunContext implements TaskContext {
 
   async #applied(write: Promise<Applied>): Promise<void> {
     if ((await write) !== 'lost') return;
-    this.#control.lost();
+    await this.#control.lost();
     await this.#stillMine();
   }
 }

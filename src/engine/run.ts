@@ -62,6 +62,7 @@ export class Run implements RunControl {
       this.#interrupt = (by) => {
         if (this.#by !== undefined) return;
         this.#by = by;
+        this.#controller.abort(this.#reason(by));
         resolve({ by });
       };
     });
@@ -99,12 +100,15 @@ export class Run implements RunControl {
   async notice(pulse: TaskPulse | undefined): Promise<void> {
     const { lease } = this.claimed;
     if (pulse?.status === 'cancelled') this.#interrupt('cancelled');
-    else if (pulse === undefined || pulse.fence !== lease.fence) this.lost();
-    else if (pulse.status === 'completed' || pulse.status === 'failed') this.lost();
-    else await this.#deliverAnswers();
+    else if (pulse?.fence !== lease.fence || pulse.status === 'completed' || pulse.status === 'failed') {
+      this.#interrupt('lost');
+    } else await this.#deliverAnswers();
   }
 
-  lost(): void {
+  /** A write was refused: finds out whether the task ended or went elsewhere, and stops accordingly. */
+  async lost(): Promise<void> {
+    const [pulse] = await this.#store.pulses([this.claimed.lease.taskId]);
+    await this.notice(pulse);
     this.#interrupt('lost');
   }
 
@@ -173,28 +177,36 @@ export class Run implements RunControl {
         await reporter.close();
         this.#by ??= 'lost'; // Whatever the handler left running cannot touch the task any more.
         return this.#finish(end.outcome);
-      case 'timed_out': {
-        const error = new TaskTimedOutError(this.claimed.timeoutMs ?? 0);
-        this.#controller.abort(error);
+      case 'timed_out':
         await reporter.close();
-        return this.#finish(internalError(error.message));
-      }
+        return this.#finish(internalError(this.#reason('timed_out').message));
       case 'cancelled':
-        this.#controller.abort(new TaskCancelledError());
-        return;
       case 'lost':
-        this.#controller.abort(new TaskInterruptedError('another worker has the task now'));
-        return;
+        return; // Decided elsewhere; there is nothing left to write.
       case 'parked':
-        this.#controller.abort(new TaskInterruptedError('the task waits for an answer and goes on later'));
         await reporter.close();
         await this.#store.release(lease, { to: 'parked' });
         return;
       case 'released':
-        this.#controller.abort(new TaskInterruptedError('this worker stops; the task goes on elsewhere'));
         await reporter.close();
         await this.#store.release(lease, { to: 'ready', availableAt: this.#clock.now() });
         return;
+    }
+  }
+
+  /** What the handler's signal says about the end of its run. */
+  #reason(by: Interruption): Error {
+    switch (by) {
+      case 'cancelled':
+        return new TaskCancelledError();
+      case 'timed_out':
+        return new TaskTimedOutError(this.claimed.timeoutMs ?? 0);
+      case 'lost':
+        return new TaskInterruptedError('another worker has the task now');
+      case 'parked':
+        return new TaskInterruptedError('the task waits for an answer and goes on later');
+      case 'released':
+        return new TaskInterruptedError('this worker stops; the task goes on elsewhere');
     }
   }
 

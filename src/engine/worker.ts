@@ -75,13 +75,18 @@ export class Worker {
   /** Takes nothing more; gives running tasks `drainMs` to finish and hands the rest back. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    const finished = Promise.all([...this.#runs.values()].map(({ done }) => done));
-    const patience = new Promise<'late'>((resolve) => this.#clock.setTimer(drainMs, () => resolve('late')));
-    if ((await Promise.race([finished, patience])) === 'late') {
-      for (const { run } of this.#runs.values()) run.release();
-      await Promise.all([...this.#runs.values()].map(({ done }) => done));
-    }
+    if (drainMs > 0) await Promise.race([this.#allDone(), this.#after(drainMs)]);
+    for (const { run } of this.#runs.values()) run.release();
+    await this.#allDone();
     this.#heartbeat?.cancel();
+  }
+
+  async #allDone(): Promise<void> {
+    await Promise.all([...this.#runs.values()].map(({ done }) => done));
+  }
+
+  #after(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.setTimer(delayMs, resolve));
   }
 
   #free(): number {

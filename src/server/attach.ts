@@ -2,7 +2,7 @@ import { type CallToolResult, McpServer, type ServerContext, type Transport } fr
 import type { StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { Outbox } from '../wire/outbox.ts';
-import { TASKS_EXTENSION } from '../wire/rev2026-07-28/index.ts';
+import { keepResponses, TASKS_EXTENSION } from '../wire/rev2026-07-28/index.ts';
 import { callTool, type ToolCallParts } from './call-tool.ts';
 import type { Era } from './caller.ts';
 import type { PrincipalOf } from './principal.ts';
@@ -19,7 +19,7 @@ const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
 
 /**
  * Puts the tools and the task methods on a server that is not connected yet, by public means only: ordinary
- * registrations, and a look at what leaves.
+ * registrations, and a look at what comes and leaves.
  */
 export function attach(mcp: McpServer, tasks: Tasks, options: { era: Era; principalOf: PrincipalOf }): void {
   if (!(mcp instanceof McpServer)) {
@@ -33,7 +33,7 @@ export function attach(mcp: McpServer, tasks: Tasks, options: { era: Era; princi
     registerTaskMethods(mcp, tasks, options.principalOf);
   }
   const connect = mcp.connect.bind(mcp);
-  mcp.connect = (transport) => connect(watchOutgoing(transport, outbox));
+  mcp.connect = (transport) => connect(watch(transport, outbox));
 }
 
 function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ToolCallParts): void {
@@ -60,9 +60,14 @@ function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ToolCallP
   );
 }
 
-/** In place, so that the SDK still meets the transport object it made itself. */
-function watchOutgoing(transport: Transport, outbox: Outbox): Transport {
+/** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
+function watch(transport: Transport, outbox: Outbox): Transport {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => send(outbox.outbound(message), options);
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    keepResponses(message);
+    onmessage?.(message, extra);
+  };
   return transport;
 }

@@ -1,11 +1,26 @@
-import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
-import { type JsonValue, TaskError, type TaskProgress, type TaskRecord, type TerminalState } from '../core/index.ts';
-import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
-import type { Outbox, Reply } from '../wire/outbox.ts';
-import { encodeError, encodeHandle, missingTasksCapability, REVISION } from '../wire/rev2026-07-28/index.ts';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  SdkError,
+  SdkErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { JsonObject, JsonValue, RpcErrorObject, TaskProgress, TaskRecord, TerminalState } from '../core/index.ts';
+import type { Prepared, RegisteredTaskTool, Tasks } from '../engine/index.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import {
+  earlierRounds,
+  encodeHandle,
+  immediateAnswer,
+  internalError,
+  missingTasksCapability,
+  plainResult,
+  REVISION,
+} from '../wire/rev2026-07-28/index.ts';
 import { type Caller, callerOf, type Era } from './caller.ts';
 import type { PrincipalOf } from './principal.ts';
 import type { RawArguments } from './raw-schema.ts';
+import { answerTo, chosenError } from './rpc-error.ts';
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -18,29 +33,41 @@ export interface ToolCallParts {
 
 type Answer = CallToolResult | InputRequiredResult;
 
-/** Answers one `tools/call` whose arguments the SDK has validated. */
+/** Answers one `tools/call`. First the capability, then the arguments, then whatever the tool does. */
 export async function callTool(
   tool: RegisteredTaskTool,
   args: RawArguments,
   ctx: ServerContext,
   parts: ToolCallParts,
 ): Promise<Answer> {
-  const { tasks, outbox, era, principalOf } = parts;
-  const caller = callerOf(ctx, era, principalOf);
-  if (tool.support === 'required' && !caller.tasks) {
-    return outbox.standIn({ error: refusal(tool.name, era) }) as CallToolResult;
+  const { tasks, era, principalOf } = parts;
+  let caller: Caller;
+  try {
+    caller = callerOf(ctx, era, principalOf);
+  } catch (error) {
+    return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
+  }
+  if (tool.support === 'required' && !caller.tasks) return refuse(refusal(tool.name, era), ctx, parts);
+  // In the words of the SDK, which had to let them pass.
+  if (args.problem !== undefined) {
+    return failure(`Input validation error: Invalid arguments for tool ${tool.name}: ${args.problem}`);
   }
   const { principal } = caller;
-  const { signal } = ctx.mcpReq;
-  const state = ctx.mcpReq.requestState();
-  const answers = ctx.mcpReq.inputResponses;
-  const prepared = await tool.prepare?.(args.parsed, {
-    principal,
-    answers,
-    state: typeof state === 'string' ? state : undefined,
-    signal,
-  });
-  if (prepared !== undefined && 'respond' in prepared) return prepared.respond as Answer;
+  let prepared: Prepared;
+  try {
+    prepared = await tool.prepare?.(args.parsed, {
+      principal,
+      ...earlierRounds(ctx.mcpReq),
+      signal: ctx.mcpReq.signal,
+    });
+  } catch (error) {
+    const chosen = chosenError(error);
+    if (chosen !== undefined) return refuse(chosen, ctx, parts);
+    throw error; // The SDK makes it a failure the model can read.
+  }
+  if (prepared !== undefined && 'respond' in prepared) {
+    return immediateAnswer(prepared.respond as JsonObject) as unknown as Answer;
+  }
   const value = prepared?.prepared;
   if (tool.support === 'forbidden') return runInline(tool, args, value, caller, ctx, parts);
   let record: TaskRecord;
@@ -56,27 +83,21 @@ export async function callTool(
       ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
     });
   } catch (error) {
-    return outbox.standIn(errorReply(error, tool.name, tasks)) as CallToolResult;
+    return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
   }
   return caller.tasks ? handle(record, ctx, parts) : awaitTask(record, caller, ctx, parts);
 }
 
 /** The task's handle. Until it has left, the task belongs to a request that may still be called off. */
 function handle(record: TaskRecord, ctx: ServerContext, { tasks, outbox }: ToolCallParts): CallToolResult {
-  const { signal } = ctx.mcpReq;
   const { engine, logger } = tasks;
   const callOff = (): void => {
-    outbox.discard(standIn);
     engine
       .cancel(record.taskId, record.principal, 'the request was cancelled before its handle was sent')
       .catch((error) => logger.error({ error }, 'a task nobody will ask for could not be cancelled'));
   };
-  const standIn = outbox.standIn({ result: encodeHandle(record, engine.clock.now()) }, () =>
-    signal.removeEventListener('abort', callOff),
-  );
-  if (signal.aborted) callOff();
-  else signal.addEventListener('abort', callOff, { once: true });
-  return standIn as CallToolResult;
+  const result = encodeHandle(record, engine.clock.now());
+  return outbox.standIn({ result }, ctx.mcpReq.signal, callOff) as CallToolResult;
 }
 
 /** For callers without tasks: runs as a task all the same, and answers with its result. */
@@ -86,7 +107,7 @@ async function awaitTask(
   ctx: ServerContext,
   parts: ToolCallParts,
 ): Promise<Answer> {
-  const { engine } = parts.tasks;
+  const { engine, logger } = parts.tasks;
   const { signal } = ctx.mcpReq;
   const report = progressReporter(ctx);
   try {
@@ -94,11 +115,16 @@ async function awaitTask(
       signal,
       onChange: ({ progress }) => report(progress),
     });
-    return inlineAnswer(ended.state as TerminalState);
+    const state = ended.state as TerminalState;
+    // An internal error may be no more than what the handler threw: that is for the model to read.
+    const chosen = state.status === 'failed' && state.error.code !== internalError.code;
+    return inlineAnswer(state, chosen ? state.error : undefined, ctx, parts);
   } catch (error) {
-    if (!signal.aborted) return parts.outbox.standIn(errorReply(error, record.name, parts.tasks)) as CallToolResult;
-    // Nobody else knows the id. A legacy client that goes away has not cancelled anything.
-    if (parts.era === 'modern') await engine.cancel(record.taskId, caller.principal, 'the request was cancelled');
+    if (!signal.aborted) return refuse(answerTo(error, record.name, logger), ctx, parts);
+    // Nobody else knows the id. A legacy client whose connection breaks has not cancelled anything, though.
+    if (parts.era === 'modern' || !isConnectionClosed(signal.reason)) {
+      await engine.cancel(record.taskId, caller.principal, 'the request was cancelled');
+    }
     throw error;
   }
 }
@@ -109,19 +135,53 @@ async function runInline(
   prepared: JsonValue | undefined,
   { principal }: Caller,
   ctx: ServerContext,
-  { tasks }: ToolCallParts,
+  parts: ToolCallParts,
 ): Promise<Answer> {
-  const { signal } = ctx.mcpReq;
-  const onProgress = progressReporter(ctx);
-  const options = { principal, signal, ...(prepared !== undefined && { prepared }), onProgress };
-  return inlineAnswer(await tasks.engine.runInline(tool.definition, args.raw, options));
+  const { engine, logger } = parts.tasks;
+  const { definition } = tool;
+  let chosen: RpcErrorObject | undefined;
+  const run: typeof definition.run = async (input, context) => {
+    try {
+      return await definition.run(input, context);
+    } catch (error) {
+      chosen = chosenError(error); // Ours too, about a result that is none: a fault of the server, not of the call.
+      if (chosen?.code === internalError.code) logger.error({ tool: tool.name, error }, 'a tool is at fault');
+      throw error;
+    }
+  };
+  const state = await engine.runInline({ ...definition, run }, args.raw, {
+    principal,
+    signal: ctx.mcpReq.signal,
+    ...(prepared !== undefined && { prepared }),
+    onProgress: progressReporter(ctx),
+  });
+  return inlineAnswer(state, chosen, ctx, parts);
 }
 
-/** As the SDK answers a tool that throws: a failure the model can read. */
-function inlineAnswer(state: TerminalState): CallToolResult {
-  if (state.status === 'completed') return state.result as CallToolResult;
-  const message = state.status === 'failed' ? state.error.message : (state.reason ?? 'the task was cancelled');
+/** As the SDK answers a tool: what it threw is a failure the model can read, unless it chose a JSON-RPC error. */
+function inlineAnswer(
+  state: TerminalState,
+  chosen: RpcErrorObject | undefined,
+  ctx: ServerContext,
+  parts: ToolCallParts,
+): CallToolResult {
+  switch (state.status) {
+    case 'completed':
+      return plainResult(state.result) as CallToolResult;
+    case 'failed':
+      return chosen === undefined ? failure(state.error.message) : refuse(chosen, ctx, parts);
+    case 'cancelled':
+      return failure(state.reason ?? 'the task was cancelled');
+  }
+}
+
+function failure(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
+}
+
+/** A JSON-RPC error, which the SDK would not let a tool answer with. */
+function refuse(error: RpcErrorObject, ctx: ServerContext, { outbox }: ToolCallParts): CallToolResult {
+  return outbox.standIn({ error }, ctx.mcpReq.signal) as CallToolResult;
 }
 
 /** Sends progress where a token asked for it: rising numbers only, and never a reason to fail. */
@@ -138,14 +198,13 @@ function progressReporter(ctx: ServerContext): (progress: TaskProgress | undefin
   };
 }
 
-function refusal(tool: string, era: Era) {
+function refusal(tool: string, era: Era): RpcErrorObject {
   if (era === 'modern') return missingTasksCapability(`tool ${tool}`);
   const message = `tool ${tool} runs only as a task; call it with MCP 2026-07-28 and the tasks extension declared`;
   return { code: METHOD_NOT_FOUND, message };
 }
 
-function errorReply(error: unknown, tool: string, { logger }: Tasks): Reply {
-  logger.error({ tool, error }, 'a call could not be served');
-  if (error instanceof TaskError) return { error: encodeError(error) };
-  return { error: { code: -32603, message: 'Internal error' } };
+/** A connection that ended, rather than a request that was cancelled. */
+function isConnectionClosed(reason: unknown): boolean {
+  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

@@ -20,9 +20,12 @@ export function callerOf(ctx: ServerContext, era: Era, principalOf: PrincipalOf)
   const traceparent = ctx.mcpReq._meta?.[TRACEPARENT_META_KEY];
   // Legacy sessions declare nothing per request that this revision of tasks would honour.
   const envelope = era === 'modern' ? (ctx.mcpReq.envelope as Record<string, unknown> | undefined) : undefined;
+  const { tasks, abilities } = declaredCapabilities(envelope?.[CLIENT_CAPABILITIES_META_KEY]);
   return {
     principal,
-    ...declaredCapabilities(envelope?.[CLIENT_CAPABILITIES_META_KEY]),
+    tasks,
+    // A question reaches only those who look at the task: whoever waits for the result would wait for ever.
+    abilities: tasks ? abilities : { form: false },
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
   };
 }

@@ -7,6 +7,7 @@ import {
 import { DEFAULTS } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { attach } from './attach.ts';
+import { withoutNullId } from './error-body.ts';
 import { defaultPrincipal, type PrincipalOf } from './principal.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
@@ -38,10 +39,14 @@ export function createTaskHandler(
   options: TaskHandlerOptions = {},
 ): McpHttpHandler {
   const principalOf = options.principal ?? defaultPrincipal('local');
-  return createMcpHandler(withTasks(tasks, factory, principalOf), {
+  const handler = createMcpHandler(withTasks(tasks, factory, principalOf), {
     maxRequestBodySize: options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes,
     onerror: (error) => tasks.logger.warn({ error }, 'a request was refused or broke off'),
   });
+  return {
+    ...handler,
+    fetch: async (request, requestOptions) => withoutNullId(await handler.fetch(request, requestOptions)),
+  };
 }
 
 /** The factory as the SDK calls it, with tasks attached to what it makes. */

@@ -7,6 +7,7 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
+import { withoutNullId } from './error-body.ts';
 
 export interface ListenOptions {
   /** @default 7717; 0 takes any free port */
@@ -90,7 +91,7 @@ function guarded(
     const refused =
       (hosts === undefined ? undefined : hostHeaderValidationResponse(request, hosts)) ??
       originValidationResponse(request, origins);
-    if (refused !== undefined) return refused;
+    if (refused !== undefined) return withoutNullId(refused);
     await next();
     return undefined;
   });

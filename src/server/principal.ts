@@ -8,7 +8,10 @@ export interface CallerAuth {
   extra?: Record<string, unknown>;
 }
 
-/** Decides whose tasks a request may touch. Throw to refuse it. */
+/**
+ * Decides whose tasks a request may touch. Throw to refuse it: an error with an integer `code` goes out as that JSON-RPC
+ * error, the message of any other is only logged.
+ */
 export type PrincipalOf = (caller: { auth: CallerAuth | undefined }) => Principal;
 
 /** A token was accepted but does not say whose it is. */

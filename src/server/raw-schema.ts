@@ -1,14 +1,17 @@
-import { type JsonValue, type StandardSchema, toJsonSchema } from '../core/index.ts';
+import { describeIssues, type JsonValue, type StandardSchema, toJsonSchema } from '../core/index.ts';
 
 /** Arguments twice: as they came, to be stored, and as the tool's schema made them, to be used. */
 export interface RawArguments {
   raw: JsonValue;
   parsed: unknown;
+  /** Why the schema refuses them, if it does. */
+  problem?: string;
 }
 
 /**
  * The same schema, also remembering what it was given: a task stores the arguments as they came, since what a schema
- * makes of them (dates, defaults, classes) may not survive as JSON.
+ * makes of them (dates, defaults, classes) may not survive as JSON. It refuses nothing but reports, since a call without
+ * the capability it needs has to be told that first.
  */
 export function rememberingRaw(schema: StandardSchema): StandardSchema<unknown, RawArguments> {
   const { jsonSchema } = convertedOnce(schema)['~standard'];
@@ -18,8 +21,10 @@ export function rememberingRaw(schema: StandardSchema): StandardSchema<unknown, 
       version: 1,
       vendor: 'longcall',
       validate: async (value) => {
+        const raw = value as JsonValue;
         const result = await validate(value);
-        return result.issues === undefined ? { value: { raw: value as JsonValue, parsed: result.value } } : result;
+        if (result.issues === undefined) return { value: { raw, parsed: result.value } };
+        return { value: { raw, parsed: undefined, problem: describeIssues(result.issues) } };
       },
       jsonSchema,
     },

@@ -1,5 +1,4 @@
 import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { type RpcErrorObject, TaskError } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import {
   type Decoded,
@@ -7,13 +6,13 @@ import {
   decodeAnswers,
   decodeTaskId,
   encodeAck,
-  encodeError,
   encodeTask,
   invalidParams,
   METHODS,
   missingTasksCapability,
 } from '../wire/rev2026-07-28/index.ts';
 import type { PrincipalOf } from './principal.ts';
+import { answerTo, asThrown } from './rpc-error.ts';
 
 /** Lets anything through: the codec decides what is valid, in the order the extension asks for. */
 const ANY_PARAMS = {
@@ -29,13 +28,11 @@ type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, un
 export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, principalOf: PrincipalOf): void {
   const register = (method: string, handler: Method): void => {
     mcp.server.setRequestHandler(method, { params: ANY_PARAMS }, async (params, ctx) => {
-      if (!declaresTasks(ctx)) throw rpcError(missingTasksCapability(method));
+      if (!declaresTasks(ctx)) throw asThrown(missingTasksCapability(method));
       try {
         return await handler(params, ctx);
       } catch (error) {
-        if (!(error instanceof TaskError)) throw error;
-        if (error.code === 'STORE_UNAVAILABLE') logger.error({ method, error }, 'a request could not be served');
-        throw rpcError(encodeError(error));
+        throw asThrown(answerTo(error, method, logger));
       }
     });
   };
@@ -47,10 +44,9 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
   });
   register(METHODS.update, async (params, ctx) => {
     const taskId = decoded(decodeTaskId(params));
-    // The SDK has taken the responses out of the params by now.
-    const { inputResponses, droppedInputResponseKeys = [] } = ctx.mcpReq;
-    const open = await engine.openKeys(taskId, owner(ctx));
-    await engine.answer(taskId, owner(ctx), decoded(decodeAnswers(inputResponses, droppedInputResponseKeys, open)));
+    const principal = owner(ctx);
+    const open = await engine.openKeys(taskId, principal);
+    await engine.answer(taskId, principal, decoded(decodeAnswers(params, open)));
     return encodeAck();
   });
   register(METHODS.cancel, async (params, ctx) => {
@@ -66,10 +62,5 @@ function declaresTasks(ctx: ServerContext): boolean {
 
 function decoded<Value>(result: Decoded<Value>): Value {
   if (result.ok) return result.value;
-  throw rpcError(invalidParams(result.message));
-}
-
-/** The SDK turns any thrown object with an integer `code` into that JSON-RPC error. */
-export function rpcError(error: RpcErrorObject): Error {
-  return Object.assign(new Error(error.message), error);
+  throw asThrown(invalidParams(result.message));
 }

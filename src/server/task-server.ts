@@ -1,4 +1,4 @@
-import { type Implementation, McpServer } from '@modelcontextprotocol/server';
+import { type Implementation, type McpHandlerRequestOptions, McpServer } from '@modelcontextprotocol/server';
 import type { Tasks } from '../engine/index.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
@@ -16,8 +16,11 @@ export interface TaskServer extends AsyncDisposable {
   listen(options?: ListenOptions): Promise<Listening>;
   /** Serves one client over stdin and stdout. */
   stdio(): StdioTaskServer;
-  /** Serves Streamable HTTP inside an HTTP server of yours, which checks Host, Origin and tokens. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Serves Streamable HTTP inside an HTTP server of yours, which checks Host, Origin and tokens.
+   * @param options what a verified token says, as `authInfo`; tasks then belong to its issuer and subject
+   */
+  fetch(request: Request, options?: McpHandlerRequestOptions): Promise<Response>;
   /** Stops serving, lets running tasks finish for `drainMs`, hands back the rest, closes the store. */
   close(): Promise<void>;
 }
@@ -57,9 +60,9 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       stdio ??= serveTaskStdio(tasks, factory, options);
       return stdio;
     },
-    fetch(request) {
+    fetch(request, requestOptions) {
       embedded ??= handler(options);
-      return embedded.fetch(request);
+      return embedded.fetch(request, requestOptions);
     },
     async close() {
       await Promise.all(listeners.splice(0).map((listening) => listening.close()));

@@ -173,13 +173,16 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     await store.ask(lease, 'b', QUESTION);
     await store.ask(lease, 'a', { ...QUESTION, message: 'another under the same key' });
     const waiting = await store.get(lease.taskId, ALICE);
-    const { inputRequests } = waiting?.state as { inputRequests: Record<string, unknown> };
-    assert.deepEqual({ ...inputRequests }, { a: QUESTION, b: QUESTION });
+    assert.ok(waiting?.state.status === 'input_required');
+    assert.deepEqual({ ...waiting.state.inputRequests }, { a: QUESTION, b: QUESTION });
     assert.deepEqual(await store.answer(lease.taskId, ALICE, new Map([['a', YES]])), ['a']);
     assert.deepEqual(await store.answer(lease.taskId, ALICE, new Map([['a', { action: 'decline' }]])), []);
     assert.deepEqual(await store.answer(lease.taskId, ALICE, new Map([['never asked', YES]])), []);
     assert.equal(await statusOf(store, lease), 'input_required');
-    assert.deepEqual((await store.openQuestions(lease.taskId, ALICE))?.map(({ key }) => key), ['b']);
+    assert.deepEqual(
+      (await store.openQuestions(lease.taskId, ALICE))?.map(({ key }) => key),
+      ['b'],
+    );
     assert.deepEqual(await store.answer(lease.taskId, ALICE, new Map([['b', { action: 'decline' }]])), ['b']);
     assert.equal(await statusOf(store, lease), 'working');
     const { questions } = await store.history(lease.taskId);
@@ -243,18 +246,21 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
       [false, true, true],
     );
   }),
-  onStore('moves updatedAt forward with every visible change, even when the clock steps back', async ({ store, clock }) => {
-    const { lease } = await createAndClaim(store);
-    const seen: number[] = [];
-    for (const progress of [1, 2, 3]) {
-      clock.jump(-1_000);
-      await store.report(lease, { progress: { progress } });
-      const task = await store.get(lease.taskId, ALICE);
-      assert.equal(task?.progress?.progress, progress);
-      seen.push(task?.updatedAt ?? 0);
-    }
-    assert.ok((seen[0] as number) < (seen[1] as number) && (seen[1] as number) < (seen[2] as number), String(seen));
-  }),
+  onStore(
+    'moves updatedAt forward with every visible change, even when the clock steps back',
+    async ({ store, clock }) => {
+      const { lease } = await createAndClaim(store);
+      const seen: number[] = [];
+      for (const progress of [1, 2, 3]) {
+        clock.jump(-1_000);
+        await store.report(lease, { progress: { progress } });
+        const task = await store.get(lease.taskId, ALICE);
+        assert.equal(task?.progress?.progress, progress);
+        seen.push(task?.updatedAt ?? 0);
+      }
+      assert.ok((seen[0] as number) < (seen[1] as number) && (seen[1] as number) < (seen[2] as number), String(seen));
+    },
+  ),
   onStore('keeps the log in order', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     await store.appendLog(lease, [
@@ -271,19 +277,22 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
       ],
     );
   }),
-  onStore('aborts an open task at its TTL, keeps it readable for the grace, then forgets it', async ({ store, clock }) => {
-    const { lease } = await createAndClaim(store, { ttlMs: 10_000 });
-    clock.advance(9_999);
-    assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [], deleted: 0 });
-    clock.advance(1);
-    assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [lease.taskId], deleted: 0 });
-    assert.equal(await store.finish(lease, LATE), 'lost');
-    clock.advance(59_999);
-    assert.deepEqual((await store.get(lease.taskId, ALICE))?.state, EXPIRED);
-    clock.advance(1);
-    assert.equal(await store.get(lease.taskId, ALICE), undefined, 'gone on time, swept or not');
-    assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [], deleted: 1 });
-  }),
+  onStore(
+    'aborts an open task at its TTL, keeps it readable for the grace, then forgets it',
+    async ({ store, clock }) => {
+      const { lease } = await createAndClaim(store, { ttlMs: 10_000 });
+      clock.advance(9_999);
+      assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [], deleted: 0 });
+      clock.advance(1);
+      assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [lease.taskId], deleted: 0 });
+      assert.equal(await store.finish(lease, LATE), 'lost');
+      clock.advance(59_999);
+      assert.deepEqual((await store.get(lease.taskId, ALICE))?.state, EXPIRED);
+      clock.advance(1);
+      assert.equal(await store.get(lease.taskId, ALICE), undefined, 'gone on time, swept or not');
+      assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [], deleted: 1 });
+    },
+  ),
   onStore('lets a result live its time: the TTL grows, and never shrinks', async ({ store, clock }) => {
     const { lease } = await createAndClaim(store, { ttlMs: 10_000, keepResultMs: 60_000 });
     clock.advance(9_000);

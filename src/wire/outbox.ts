@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type RpcErrorObject } from '../core/index.ts';
 
 /** Where a stand-in carries its key. Taken off every message that leaves, whoever put it there. */
-const MARK = 'longcall/outcome';
+export const OUTCOME_META_KEY = 'longcall/outcome';
 
 /** What a request is really answered with. */
 export type Reply = { result: JsonObject } | { error: RpcErrorObject };
 
 interface Waiting {
   reply: Reply;
-  sent: (() => void) | undefined;
+  sent: () => void;
 }
 
 /**
@@ -20,27 +20,40 @@ interface Waiting {
 export class Outbox {
   readonly #waiting = new Map<string, Waiting>();
 
-  /** The stand-in for `reply`; `sent` is called when it leaves. */
-  standIn(reply: Reply, sent?: () => void): { content: []; isError: true; _meta: Record<string, unknown> } {
+  /**
+   * The stand-in for `reply`.
+   * @param signal of the request: once it is aborted, the answer never leaves
+   * @param dropped called, at once if need be, when that happens
+   */
+  standIn(
+    reply: Reply,
+    signal: AbortSignal,
+    dropped?: () => void,
+  ): { content: []; isError: true; _meta: Record<string, unknown> } {
     const key = randomUUID();
-    this.#waiting.set(key, { reply, sent });
-    return { content: [], isError: true, _meta: { [MARK]: key } }; // isError: no output schema is held against it.
-  }
-
-  /** Forgets stand-ins that will never leave, e.g. of a request that was cancelled. */
-  discard(standIn: { _meta: Record<string, unknown> }): void {
-    this.#waiting.delete(String(standIn._meta[MARK]));
+    const drop = (): void => {
+      this.#waiting.delete(key);
+      dropped?.();
+    };
+    if (signal.aborted) drop();
+    else {
+      signal.addEventListener('abort', drop, { once: true });
+      this.#waiting.set(key, { reply, sent: () => signal.removeEventListener('abort', drop) });
+    }
+    return { content: [], isError: true, _meta: { [OUTCOME_META_KEY]: key } }; // isError: no output schema is held against it.
   }
 
   /** The message as it should go out. */
   outbound<Message>(message: Message): Message {
     const { result } = message as { result?: unknown };
-    if (!isJsonObject(result) || !isJsonObject(result._meta) || !Object.hasOwn(result._meta, MARK)) return message;
-    const { [MARK]: key, ..._meta } = result._meta;
+    if (!isJsonObject(result) || !isJsonObject(result._meta) || !Object.hasOwn(result._meta, OUTCOME_META_KEY)) {
+      return message;
+    }
+    const { [OUTCOME_META_KEY]: key, ..._meta } = result._meta;
     const waiting = typeof key === 'string' ? this.#waiting.get(key) : undefined;
     if (waiting === undefined) return { ...message, result: withMeta(result, _meta) };
     this.#waiting.delete(key as string);
-    waiting.sent?.();
+    waiting.sent();
     const { jsonrpc, id } = message as { jsonrpc?: unknown; id?: unknown };
     if ('error' in waiting.reply) return { jsonrpc, id, error: waiting.reply.error } as Message;
     // What the SDK stamped on the stand-in (who serves) belongs on the real answer.

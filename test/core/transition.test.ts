@@ -27,7 +27,7 @@ const events: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const WORKING: TaskState = { status: 'working' };
 
-function after(history: readonly TaskEvent[]): TaskState {
+function stateAfter(history: readonly TaskEvent[]): TaskState {
   return history.reduce<TaskState>((state, event) => {
     const next = transition(state, event);
     return next.ok ? next.state : state;
@@ -38,8 +38,10 @@ describe('transition', () => {
   it('is total: every event has an answer in every state', () => {
     fc.assert(
       fc.property(fc.array(events, { maxLength: 12 }), events, (history, event) => {
-        const next = transition(after(history), event);
-        expect(next.ok ? TASK_STATUSES.includes(next.state.status) : ['terminal', 'not_waiting'].includes(next.refusal)).toBe(true);
+        const next = transition(stateAfter(history), event);
+        expect(
+          next.ok ? TASK_STATUSES.includes(next.state.status) : ['terminal', 'not_waiting'].includes(next.refusal),
+        ).toBe(true);
       }),
     );
   });
@@ -47,7 +49,7 @@ describe('transition', () => {
   it('lets nothing leave a terminal state: P2', () => {
     fc.assert(
       fc.property(outcomes, fc.array(events, { minLength: 1, maxLength: 12 }), (outcome, history) => {
-        const ended: TaskState = after([{ type: 'finished', outcome }]);
+        const ended: TaskState = stateAfter([{ type: 'finished', outcome }]);
         for (const event of history) expect(transition(ended, event)).toEqual({ ok: false, refusal: 'terminal' });
       }),
     );
@@ -57,7 +59,7 @@ describe('transition', () => {
     const reached = new Set<string>(['working']);
     fc.assert(
       fc.property(fc.array(events, { maxLength: 6 }), (history) => {
-        reached.add(after(history).status);
+        reached.add(stateAfter(history).status);
       }),
       { numRuns: 500 },
     );
@@ -66,7 +68,7 @@ describe('transition', () => {
 
   it('waits until the last answer is in', () => {
     const question = { kind: 'form', message: 'size?', schema: { type: 'object' } } as const;
-    const asked = after([{ type: 'input_requested', inputRequests: { a: question, b: question } }]);
+    const asked = stateAfter([{ type: 'input_requested', inputRequests: { a: question, b: question } }]);
     expect(asked.status).toBe('input_required');
     const partly = transition(asked, { type: 'input_received', remaining: { b: question } });
     expect(partly).toEqual({ ok: true, state: { status: 'input_required', inputRequests: { b: question } } });
@@ -75,14 +77,19 @@ describe('transition', () => {
   });
 
   it('does not take an answer nobody asked for', () => {
-    expect(transition(WORKING, { type: 'input_received', remaining: {} })).toEqual({ ok: false, refusal: 'not_waiting' });
+    expect(transition(WORKING, { type: 'input_received', remaining: {} })).toEqual({
+      ok: false,
+      refusal: 'not_waiting',
+    });
   });
 
   it('keeps an outcome as it is', () => {
-    fc.assert(fc.property(outcomes, (outcome) => {
-      const ended = after([{ type: 'finished', outcome }]);
-      expect(isTerminal(ended)).toBe(true);
-      expect(ended).toBe(outcome);
-    }));
+    fc.assert(
+      fc.property(outcomes, (outcome) => {
+        const ended = stateAfter([{ type: 'finished', outcome }]);
+        expect(isTerminal(ended)).toBe(true);
+        expect(ended).toBe(outcome);
+      }),
+    );
   });
 });

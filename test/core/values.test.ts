@@ -17,10 +17,12 @@ import {
 
 describe('encodeJson', () => {
   it('keeps every JSON value', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => {
-      // JSON itself knows no negative zero.
-      expect(JSON.parse(encodeJson(value, 'value'))).toEqual(JSON.parse(JSON.stringify(value)));
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        // JSON itself knows no negative zero.
+        expect(JSON.parse(encodeJson(value, 'value'))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
   });
 
   const cyclic: Record<string, unknown> = {};
@@ -47,10 +49,12 @@ describe('encodeJson', () => {
 
 describe('canonicalJson', () => {
   it('is equal for equal values, whatever the order of members', () => {
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
-      const reversed = Object.fromEntries(Object.entries(object).reverse());
-      expect(canonicalJson(reversed as JsonValue)).toBe(canonicalJson(object as JsonValue));
-    }));
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const reversed = Object.fromEntries(Object.entries(object).reverse());
+        expect(canonicalJson(reversed as JsonValue)).toBe(canonicalJson(object as JsonValue));
+      }),
+    );
   });
 });
 
@@ -70,17 +74,25 @@ describe('task ids', () => {
 
 describe('question keys', () => {
   it('never meet: other names or ordinals, other keys', () => {
-    const names = fc.oneof(fc.string({ minLength: 1 }), fc.constantFrom('a', 'a-2', 'a 2', 'a_2', 'x'.repeat(56), 'x'.repeat(57)));
-    fc.assert(fc.property(names, fc.integer({ min: 1, max: 999 }), names, fc.integer({ min: 1, max: 999 }), (a, m, b, n) => {
-      fc.pre(a !== b || m !== n);
-      expect(questionKey(a, m)).not.toBe(questionKey(b, n));
-    }), { numRuns: 2_000 });
+    const names = fc.oneof(
+      fc.string({ minLength: 1 }),
+      fc.constantFrom('a', 'a-2', 'a 2', 'a_2', 'x'.repeat(56), 'x'.repeat(57)),
+    );
+    fc.assert(
+      fc.property(names, fc.integer({ min: 1, max: 999 }), names, fc.integer({ min: 1, max: 999 }), (a, m, b, n) => {
+        fc.pre(a !== b || m !== n);
+        expect(questionKey(a, m)).not.toBe(questionKey(b, n));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('are always usable as keys on the wire, and the plain name where it can be', () => {
-    fc.assert(fc.property(fc.string({ minLength: 1, maxLength: 200 }), fc.integer({ min: 1, max: 9_999 }), (name, n) => {
-      expect(questionKey(name, n)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-    }));
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 200 }), fc.integer({ min: 1, max: 9_999 }), (name, n) => {
+        expect(questionKey(name, n)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      }),
+    );
     expect(questionKey('merge', 1)).toBe('merge');
     expect(questionKey('merge', 2)).toBe('merge-2');
     expect(questionKey('__proto__', 1)).toBe('__proto__');
@@ -112,7 +124,10 @@ describe('what becomes of a task whose worker was lost', () => {
 
   it.each(['rerun', 'resume'] as const)('runs it again under %s, until its attempts are used up', (rule) => {
     expect(recoveryDecision({ ...lost, rule, attempt: 2 })).toEqual({ action: 'run_again' });
-    expect(recoveryDecision({ ...lost, rule, attempt: 3 })).toMatchObject({ action: 'fail', message: expect.stringMatching(/3 times/) });
+    expect(recoveryDecision({ ...lost, rule, attempt: 3 })).toMatchObject({
+      action: 'fail',
+      message: expect.stringMatching(/3 times/),
+    });
   });
 
   it("never runs a 'fail' tool again", () => {

@@ -17,13 +17,18 @@ export function scratchFolder(): { path: string; remove: () => void } {
 export const stores = [
   {
     name: 'SQLite in memory',
-    open: ({ clock }: { clock: Clock }) => sqliteStore(':memory:').open({ clock, random: systemRandom, logger: silent }),
+    open: ({ clock }: { clock: Clock }) =>
+      sqliteStore(':memory:').open({ clock, random: systemRandom, logger: silent }),
   },
   {
     name: 'SQLite in a file',
     async open({ clock }: { clock: Clock }) {
       const folder = scratchFolder();
-      const opened = await sqliteStore(join(folder.path, 'tasks.db')).open({ clock, random: systemRandom, logger: silent });
+      const opened = await sqliteStore(join(folder.path, 'tasks.db')).open({
+        clock,
+        random: systemRandom,
+        logger: silent,
+      });
       const close = opened.store.close.bind(opened.store);
       opened.store.close = async () => {
         await close();

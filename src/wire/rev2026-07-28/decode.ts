@@ -1,4 +1,5 @@
-import { type Answer, isJsonObject, type TaskId } from '../../core/index.ts';
+import { type Answer, isJsonObject, type JsonValue, type TaskId } from '../../core/index.ts';
+import { METHODS } from './names.ts';
 
 export type Decoded<Value> = { ok: true; value: Value } | { ok: false; message: string };
 
@@ -13,21 +14,27 @@ export function decodeTaskId(params: unknown): Decoded<TaskId> {
   return { ok: true, value: taskId.length > MAX_ID_LENGTH ? '' : taskId };
 }
 
+/** Where the answers of a `tasks/update` stand from when it arrives until it is decoded. */
+const KEPT_RESPONSES = 'longcall/inputResponses';
+
 /**
- * Answers of a `tasks/update`. Only what is under an outstanding key is looked at: anything may stand under others, and
- * is ignored.
- * @param responses the request's `inputResponses`, as received
- * @param dropped keys under which something stood that is no response object
+ * Puts the answers of a `tasks/update` where the SDK leaves them as they are: it takes `inputResponses` out of the
+ * params of every request, and what is no object, or has odd members, is not handed on. Changes the message in place.
+ */
+export function keepResponses(message: unknown): void {
+  if (!isJsonObject(message) || message.method !== METHODS.update || !isJsonObject(message.params)) return;
+  const { params } = message;
+  // Written even if there are none: nobody else may put anything there.
+  params[KEPT_RESPONSES] = Object.hasOwn(params, 'inputResponses') ? (params.inputResponses as JsonValue) : null;
+}
+
+/**
+ * Answers of a `tasks/update` that went through {@link keepResponses}. Only what is under an outstanding key is looked
+ * at: anything may stand under others, and is ignored.
  * @see ext-tasks 2026-07-28, "Task Update"
  */
-export function decodeAnswers(
-  responses: unknown,
-  dropped: readonly string[],
-  openKeys: ReadonlySet<string>,
-): Decoded<Map<string, Answer>> {
-  for (const key of dropped) {
-    if (openKeys.has(key)) return { ok: false, message: `inputResponses.${key}: expected an elicitation result` };
-  }
+export function decodeAnswers(params: unknown, openKeys: ReadonlySet<string>): Decoded<Map<string, Answer>> {
+  const responses = isJsonObject(params) ? params[KEPT_RESPONSES] : undefined;
   if (!isJsonObject(responses)) return { ok: false, message: 'params.inputResponses: expected an object' };
   const answers = new Map<string, Answer>();
   for (const key of openKeys) {
@@ -37,6 +44,21 @@ export function decodeAnswers(
     answers.set(key, answer.value);
   }
   return { ok: true, value: answers };
+}
+
+/** What a repeated call brings along from its earlier rounds, not validated. */
+export interface EarlierRounds {
+  answers: Readonly<Record<string, unknown>> | undefined;
+  state: string | undefined;
+}
+
+/** @param request a call as the SDK hands it to a tool */
+export function earlierRounds(request: {
+  inputResponses?: Readonly<Record<string, unknown>> | undefined;
+  requestState: () => unknown;
+}): EarlierRounds {
+  const state = request.requestState();
+  return { answers: request.inputResponses, state: typeof state === 'string' ? state : undefined };
 }
 
 function decodeAnswer(response: unknown): Decoded<Answer> {

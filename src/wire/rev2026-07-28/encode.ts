@@ -10,7 +10,10 @@ import {
   type TaskState,
   unreachable,
 } from '../../core/index.ts';
+import { OUTCOME_META_KEY } from '../outbox.ts';
 import { PROGRESS_META_KEY, RELATED_TASK_META_KEYS } from './names.ts';
+
+const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, ...RELATED_TASK_META_KEYS]);
 
 /**
  * The answer to a request that became a task: flat, and without any payload, even if the task is over already.
@@ -69,23 +72,35 @@ function payloadOf(state: TaskState): JsonObject {
   }
 }
 
+// From entries, since a key may be called `__proto__`.
 function encodeQuestions(questions: Record<string, Question>): JsonObject {
-  const encoded: JsonObject = {};
-  for (const [key, { message, schema }] of Object.entries(questions)) {
-    encoded[key] = { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } };
-  }
-  return encoded;
+  return Object.fromEntries(
+    Object.entries(questions).map(([key, { message, schema }]) => [
+      key,
+      { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } },
+    ]),
+  );
 }
 
-/** As the request itself would have been answered: complete, and without keys of other generations. */
+/** As the request itself would have been answered. */
 export function encodeInlinedResult(result: JsonObject): JsonObject {
-  const { _meta, ...rest } = result;
-  const meta = isJsonObject(_meta) ? withoutKeys(_meta, RELATED_TASK_META_KEYS) : {};
-  return { ...rest, resultType: 'complete', ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+  return { ...plainResult(result), resultType: 'complete' };
 }
 
-function withoutKeys(object: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+/**
+ * A tool's own result, without what is not a tool's to say: which kind of result it is, and keys that tie a message to
+ * a task, of other generations or our own.
+ */
+export function plainResult(result: JsonObject): JsonObject {
+  const { _meta, resultType: _said, ...rest } = result;
+  if (!isJsonObject(_meta)) return rest;
+  const kept = Object.entries(_meta).filter(([key]) => !RESERVED_META_KEYS.has(key));
+  return { ...rest, ...(kept.length > 0 && { _meta: Object.fromEntries(kept) }) };
+}
+
+/** What a call is answered with before any task exists: a result, or a request for input. */
+export function immediateAnswer(respond: JsonObject): JsonObject {
+  return respond.resultType === 'input_required' ? respond : plainResult(respond);
 }
 
 /** Progress has no field of its own, so the message carries it; an ended task says how it ended. */

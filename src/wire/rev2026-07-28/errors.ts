@@ -28,6 +28,9 @@ export function encodeError(error: TaskError): RpcErrorObject {
   return { code: codes[error.code], message };
 }
 
+/** Says nothing: whatever went wrong is for the operator. */
+export const internalError: RpcErrorObject = { code: INTERNAL_ERROR, message: 'Internal error' };
+
 export function invalidParams(message: string): RpcErrorObject {
   return { code: INVALID_PARAMS, message };
 }

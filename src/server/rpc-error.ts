@@ -1,0 +1,43 @@
+import { encodeJson, type JsonValue, type Logger, type RpcErrorObject, TaskError } from '../core/index.ts';
+import { encodeError, internalError } from '../wire/rev2026-07-28/index.ts';
+import { UnidentifiedCallerError } from './principal.ts';
+
+/** An error as the SDK wants it thrown: it turns any object with an integer `code` into that JSON-RPC error. */
+export function asThrown(error: RpcErrorObject): Error {
+  return Object.assign(new Error(error.message), error);
+}
+
+/** The JSON-RPC error that somebody chose to throw: one with an integer `code`. */
+export function chosenError(error: unknown): RpcErrorObject | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+  if (!Number.isSafeInteger(code) || typeof message !== 'string') return undefined;
+  return { code: code as number, message, ...jsonData(data) };
+}
+
+/**
+ * What the peer is told about `error`. Errors nobody chose to show stay with the operator: their messages name paths,
+ * statements and worse.
+ * @param where the method or tool, for the log
+ */
+export function answerTo(error: unknown, where: string, logger: Logger): RpcErrorObject {
+  if (error instanceof TaskError) {
+    const answer = encodeError(error);
+    if (answer.code === internalError.code) logger.error({ where, error }, 'a request could not be served');
+    return answer;
+  }
+  const chosen = chosenError(error);
+  if (chosen !== undefined) return chosen;
+  logger.error({ where, error }, 'a request could not be served');
+  // The one of ours that says what is missing, and nothing else.
+  return error instanceof UnidentifiedCallerError ? { ...internalError, message: error.message } : internalError;
+}
+
+function jsonData(data: unknown): { data?: JsonValue } {
+  if (data === undefined) return {};
+  try {
+    return { data: JSON.parse(encodeJson(data, 'data')) as JsonValue };
+  } catch {
+    return {}; // What is not JSON cannot be sent; code and message still are.
+  }
+}
