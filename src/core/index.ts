@@ -4,12 +4,10 @@ export * from './errors.ts';
 export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 export type { Logger } from './logger.ts';
 export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './polling.ts';
-export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal, samePrincipal } from './principal.ts';
+export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal } from './principal.ts';
 export { type Answer, type InputRequests, type Question, questionKey } from './question.ts';
 export { newTaskId, type RandomSource, randomFraction, shortId, systemRandom, type TaskId } from './random.ts';
 export {
-  type LostRun,
-  type RecoveryDecision,
   recoveryDecision,
   type WorkerLostRule,
   workerLostRule,
@@ -17,8 +15,6 @@ export {
 export * from './standard-schema.ts';
 export {
   isTerminal,
-  isTerminalStatus,
-  type OpenState,
   type RpcErrorObject,
   TASK_STATUSES,
   type TaskState,
@@ -26,5 +22,5 @@ export {
   type TerminalState,
 } from './state.ts';
 export type { NewTask, RequestorAbilities, TaskProgress, TaskRecord } from './task.ts';
-export { type TaskEvent, type Transition, transition } from './transition.ts';
+export { type TaskEvent, transition } from './transition.ts';
 export { unreachable } from './unreachable.ts';

@@ -12,7 +12,3 @@ export const LOCAL_PRINCIPAL: Principal = { subject: 'local' };
 
 /** Callers of a listener that is open to the network without authentication. Their task ids are their only key. */
 export const ANONYMOUS_PRINCIPAL: Principal = { subject: 'anonymous' };
-
-export function samePrincipal(a: Principal, b: Principal): boolean {
-  return a.subject === b.subject && (a.tenant ?? '') === (b.tenant ?? '');
-}

@@ -6,7 +6,6 @@ export type {
   StepContext,
   TaskContext,
 } from './context.ts';
-export { type CreateRequest, Engine } from './engine.ts';
 export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
 export {
   type ContentBlock,

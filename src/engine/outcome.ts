@@ -9,7 +9,7 @@ import {
 
 const INTERNAL_ERROR = -32603;
 
-export function failed(error: RpcErrorObject): TerminalState {
+function failed(error: RpcErrorObject): TerminalState {
   return { status: 'failed', error };
 }
 

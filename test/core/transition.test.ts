@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type InputRequests,
   isTerminal,
+  type JsonObject,
   TASK_STATUSES,
   type TaskEvent,
   type TaskState,
@@ -16,7 +17,7 @@ const questions: fc.Arbitrary<InputRequests> = fc.dictionary(
   { maxKeys: 3, noNullPrototype: true },
 );
 const outcomes: fc.Arbitrary<TerminalState> = fc.oneof(
-  fc.record({ status: fc.constant('completed' as const), result: fc.constant({ content: [] }) }),
+  fc.record({ status: fc.constant('completed' as const), result: fc.constant<JsonObject>({ content: [] }) }),
   fc.record({ status: fc.constant('failed' as const), error: fc.record({ code: fc.integer(), message: fc.string() }) }),
   fc.record({ status: fc.constant('cancelled' as const) }),
 );

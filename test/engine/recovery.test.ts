@@ -42,7 +42,7 @@ const outcome = async (tasks: Tasks, taskId: string) => (await tasks.engine.wait
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
 describe('a task whose worker is gone', () => {
-  const register = (tasks: Tasks, log: string[], task: ToolTaskOptions<never>, hang?: () => Promise<never>) =>
+  const register = (tasks: Tasks, log: string[], task: Omit<ToolTaskOptions, 'prepare'>, hang?: () => Promise<never>) =>
     tasks.registerTool('work', { task }, async (_args, context) => {
       log.push(`start ${context.attempt}`);
       await context.step('one', () => void log.push('one'));

@@ -3,7 +3,7 @@ import { type Kysely, type Migration, type MigrationProvider, sql } from 'kysely
 /** The schema this release writes. */
 export const SCHEMA_VERSION = 1;
 /** The oldest schema number a release must know to read, and to write, what this release leaves behind. */
-export const MIN_READER = 1;
+const MIN_READER = 1;
 export const MIN_WRITER = 1;
 
 const initial: Migration = {

@@ -83,7 +83,7 @@ function encodeQuestions(questions: Record<string, Question>): JsonObject {
 }
 
 /** As the request itself would have been answered. */
-export function encodeInlinedResult(result: JsonObject): JsonObject {
+function encodeInlinedResult(result: JsonObject): JsonObject {
   return { ...plainResult(result), resultType: 'complete' };
 }
 
@@ -112,7 +112,7 @@ function statusMessageOf({ state, statusMessage, progress }: TaskRecord): string
 }
 
 /** `45/100 name`, `45 name`, `45/100`. */
-export function progressText({ progress, total, message }: TaskProgress): string {
+function progressText({ progress, total, message }: TaskProgress): string {
   const count = total === undefined ? `${progress}` : `${progress}/${total}`;
   return message === undefined || message === '' ? count : `${count} ${message}`;
 }

@@ -40,7 +40,7 @@ export interface Ending {
 }
 
 /** Ends an open task and everything that hangs on it, in one transaction. False: it was over already. */
-export function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Command<boolean> {
+function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Command<boolean> {
   const event: TaskEvent = { type: 'finished', outcome: ending.outcome };
   const next = transition(stateOf(row), event);
   if (!next.ok) return false;
