@@ -16,6 +16,12 @@ export const DEFAULTS = {
   sweepMs: SECOND,
   slots: 64,
   maxAttempts: 3,
+  retryBackoffMs: SECOND,
+  retryMaxBackoffMs: 5 * 60 * SECOND,
+  /** How long a handler that was told to stop may take before it counts as leaked. */
+  stopGraceMs: 5 * SECOND,
+  /** A keyed request whose caller vanished waits this long for its repeat. */
+  orphanGraceMs: 60 * SECOND,
   maxArgumentBytes: 4 * 1024 * 1024,
   maxResultBytes: 16 * 1024 * 1024,
   maxOpenTasksPerPrincipal: 1_000,

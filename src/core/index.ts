@@ -12,6 +12,7 @@ export {
   type WorkerLostRule,
   workerLostRule,
 } from './recovery.ts';
+export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs } from './retry.ts';
 export * from './standard-schema.ts';
 export {
   isTerminal,

@@ -6,8 +6,12 @@ import type { JsonObject } from './json.ts';
  */
 export type Question = { kind: 'form'; message: string; schema: JsonObject };
 
-/** What came back: the person filled the form in, said no, or closed it. */
-export type Answer = { action: 'accept'; content: JsonObject } | { action: 'decline' } | { action: 'cancel' };
+/** What came back: the person filled the form in, said no, closed it, or let its deadline pass. */
+export type Answer =
+  | { action: 'accept'; content: JsonObject }
+  | { action: 'decline' }
+  | { action: 'cancel' }
+  | { action: 'expired' };
 
 /** Questions by key. A key is never used twice in the life of a task. */
 export type InputRequests = Record<string, Question>;

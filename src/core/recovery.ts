@@ -24,6 +24,8 @@ export interface LostRun {
   maxAttempts: number;
   /** Whether a step or a question has been recorded, i.e. the handler takes part in resuming. */
   hasRecords: boolean;
+  /** How it was lost; only for the message. @default 'lost' */
+  lost?: 'lost' | 'stopped';
 }
 
 /** Decides what becomes of a task whose worker is proven lost. Pure: the store applies it under the lost fence. */
@@ -34,7 +36,11 @@ export function recoveryDecision(run: LostRun): RecoveryDecision {
       run.rule === 'fail'
         ? "the tool is registered with onWorkerLost 'fail'"
         : "it had recorded no step; register the tool with onWorkerLost 'rerun' or 'resume' if it may run twice";
-    return { action: 'fail', message: `interrupted: the worker was lost and the task was not run again, since ${why}` };
+    const what = run.lost ?? 'lost';
+    return {
+      action: 'fail',
+      message: `interrupted: the worker was ${what} and the task was not run again, since ${why}`,
+    };
   }
   if (run.attempt >= run.maxAttempts) {
     const times = run.attempt === 1 ? 'once' : `${run.attempt} times`;

@@ -10,8 +10,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly jsonSchema: {
-      readonly input: (options: { target: JsonSchemaTarget }) => Record<string, unknown>;
-      readonly output: (options: { target: JsonSchemaTarget }) => Record<string, unknown>;
+      // Methods, not properties: libraries differ in how widely they type the target.
+      input(options: { target: JsonSchemaTarget }): Record<string, unknown>;
+      output(options: { target: JsonSchemaTarget }): Record<string, unknown>;
     };
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };

@@ -10,13 +10,20 @@ export interface StepContext {
 }
 
 /** The answer to a question. `content` has passed the question's schema. */
-export type AskResult<Content> = { action: 'accept'; content: Content } | { action: 'decline' } | { action: 'cancel' };
+export type AskResult<Content> =
+  | { action: 'accept'; content: Content }
+  | { action: 'decline' }
+  | { action: 'cancel' }
+  /** Nobody answered within `timeoutMs`. */
+  | { action: 'expired' };
 
 export interface AskOptions<Schema extends StandardSchema | JsonObject> {
   /** What the person reads above the form. */
   message: string;
   /** A flat object of strings, numbers, booleans and choices: all that hosts can draw as a form. */
   schema: Schema;
+  /** How long to wait for an answer, in milliseconds. @default as long as the task lives */
+  timeoutMs?: number;
 }
 
 export type AskContent<Schema> = Schema extends StandardSchema ? OutputOf<Schema> : JsonObject;
@@ -39,7 +46,8 @@ export interface TaskContext {
   /**
    * Runs `work` once in the life of the task and records what it returned: a run after a crash gets the record. A step
    * that was interrupted runs again. Steps are told apart by name, and by order where one name is used repeatedly.
-   * @throws {TypeError} when the value is not JSON; whatever `work` throws is thrown on.
+   * @throws {TypeError} when the value is not JSON; whatever `work` throws is thrown on. A {@link NonRetryableError} is
+   * recorded too: later runs get it again instead of another try.
    */
   step<Value>(name: string, work: (context: StepContext) => Value | Promise<Value>): Promise<Value>;
   /**
@@ -52,6 +60,11 @@ export interface TaskContext {
     name: string,
     options: AskOptions<Schema>,
   ): Promise<AskResult<AskContent<Schema>>>;
+  /**
+   * Waits, also across restarts: a long wait costs nothing, the handler is put away and run again over its records.
+   * @param ms milliseconds from the first time this sleep is reached
+   */
+  sleep(ms: number): Promise<void>;
   /** How far the work is; coalesced, never throws. `total` and `message` are optional. */
   progress(progress: number, total?: number, message?: string): void;
   /** A line for the task's log, readable while it runs; written in batches, never throws. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, WorkerLostRule } from '../core/index.ts';
+import type { JsonObject, JsonValue, RetryPolicy, WorkerLostRule } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
 
 /** Something that can be run as a task: for the engine a tool, a prompt and a resource are all the same. */
@@ -13,6 +13,10 @@ export interface Definition {
   pollIntervalMs?: number;
   maxAttempts: number;
   onWorkerLost: WorkerLostRule;
+  /** Thrown errors are tried again only where this says so. */
+  retry?: RetryPolicy;
+  /** Fails a task whose handler changed under it, instead of going on with a warning. */
+  strict: boolean;
   /** Runs it on the request's own arguments; what it returns is the request's result, what it throws its error. */
   run(input: JsonValue, context: TaskContext): Promise<JsonObject>;
 }

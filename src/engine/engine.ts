@@ -224,7 +224,7 @@ export class Engine {
   ): Promise<TerminalState> {
     const { principal, signal, prepared, onProgress } = options;
     const id = newTaskId(this.#parts.random);
-    const context = new EphemeralContext({ id, principal, signal, prepared, onProgress });
+    const context = new EphemeralContext({ id, principal, signal, prepared, clock: this.clock, onProgress });
     try {
       return completed(await definition.run(input, context), definition.name, this.#parts.settings.maxResultBytes);
     } catch (error) {
@@ -260,7 +260,11 @@ export class Engine {
     const { backend, clock, random, logger, settings } = this.#parts;
     const { store, dispatcher } = await backend.open({ clock, random, logger });
     const workerId = `${hostname()}:${process.pid}:${Buffer.from(random.bytes(6)).toString('hex')}`;
-    const worker = new Worker(workerId, { store, dispatcher, registry: this.registry, clock, logger }, settings);
+    const worker = new Worker(
+      workerId,
+      { store, dispatcher, registry: this.registry, clock, random, logger },
+      settings,
+    );
     const wake = (): void => worker.wake();
     const maintenance = new Maintenance({ store, clock, logger, everyMs: settings.sweepMs, wake });
     dispatcher.onBell((changed) => {

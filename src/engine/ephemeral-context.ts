@@ -1,4 +1,4 @@
-import { InputNotSupportedError, type Principal, type TaskId, type TaskProgress } from '../core/index.ts';
+import { type Clock, InputNotSupportedError, type Principal, type TaskId, type TaskProgress } from '../core/index.ts';
 import type { AskResult, StepContext, TaskContext } from './context.ts';
 
 /**
@@ -11,6 +11,7 @@ export class EphemeralContext implements TaskContext {
   readonly attempt = 1;
   readonly signal: AbortSignal;
   readonly prepared;
+  readonly #clock: Clock;
   readonly #onProgress: (progress: TaskProgress) => void;
   #steps = 0;
 
@@ -19,12 +20,14 @@ export class EphemeralContext implements TaskContext {
     principal: Principal;
     signal: AbortSignal;
     prepared: TaskContext['prepared'];
+    clock: Clock;
     onProgress: (progress: TaskProgress) => void;
   }) {
     this.id = options.id;
     this.principal = options.principal;
     this.signal = options.signal;
     this.prepared = options.prepared;
+    this.#clock = options.clock;
     this.#onProgress = options.onProgress;
   }
 
@@ -36,6 +39,22 @@ export class EphemeralContext implements TaskContext {
 
   ask(name: string): Promise<AskResult<never>> {
     return Promise.reject(new InputNotSupportedError(name));
+  }
+
+  /** As long as the request lives. */
+  async sleep(ms: number): Promise<void> {
+    this.signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const timer = this.#clock.setTimer(ms, resolve);
+      this.signal.addEventListener(
+        'abort',
+        () => {
+          timer.cancel();
+          reject(this.signal.reason);
+        },
+        { once: true },
+      );
+    });
   }
 
   progress(progress: number, total?: number, message?: string): void {

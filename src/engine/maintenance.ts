@@ -1,6 +1,6 @@
 import { type Clock, DEFAULTS, type Logger, recoveryDecision, shortId, type Timer } from '../core/index.ts';
 import type { LostLease, TaskStore } from '../store/index.ts';
-import { internalError } from './outcome.ts';
+import { internalError, withHistory } from './outcome.ts';
 
 const BATCH = 200;
 
@@ -72,7 +72,9 @@ export class Maintenance {
       if (applied === 'applied') this.#logger.info(fields, 'a worker was lost; its task runs again');
       return;
     }
-    const outcome = internalError(decision.message);
+    const past = await this.#store.pastAttempts(lost.taskId);
+    const ended = { endedAt: this.#clock.now(), outcome: 'lost' };
+    const outcome = withHistory(internalError(decision.message), past, ended);
     const applied = await this.#store.recover(lost, { action: 'fail', outcome });
     if (applied === 'applied') this.#logger.warn(fields, 'a worker was lost; its task is not run again');
   }

@@ -6,6 +6,7 @@ import {
   type RpcErrorObject,
   type TerminalState,
 } from '../core/index.ts';
+import type { PastAttempt } from '../store/index.ts';
 
 const INTERNAL_ERROR = -32603;
 
@@ -46,6 +47,30 @@ export function thrown(error: unknown): TerminalState {
     if (typeof message === 'string' && message !== '') return internalError(message);
   }
   return internalError(typeof error === 'string' && error !== '' ? error : 'the tool failed without a message');
+}
+
+/**
+ * A failure that several attempts led to, with what became of each, so that whoever reads it need not ask. An error that
+ * carries data of its own keeps it.
+ * @param last how the attempt that is still running ends
+ */
+export function withHistory(
+  outcome: TerminalState,
+  past: readonly PastAttempt[],
+  last: { endedAt: number; outcome: string },
+): TerminalState {
+  if (outcome.status !== 'failed' || outcome.error.data !== undefined) return outcome;
+  const attempts = past.map(({ attempt, startedAt, ...rest }) => {
+    const { endedAt, outcome: how } = rest.endedAt === undefined ? last : rest;
+    return {
+      attempt,
+      startedAt: new Date(startedAt).toISOString(),
+      ...(endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
+      ...(how !== undefined && { outcome: how }),
+      ...(rest.error !== undefined && { error: rest.error }),
+    };
+  });
+  return failed({ ...outcome.error, data: { attempts } });
 }
 
 function jsonData(data: unknown): { data?: JsonValue } {

@@ -59,11 +59,11 @@ export class Reporter {
     return this.#writing;
   }
 
-  /** Writes the rest of the log and takes nothing more. A last progress is pointless: the outcome replaces it. */
+  /** Writes what is left, so that watchers see how far it came, and takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#progress = undefined;
-    await this.flush();
+    if (this.#progress !== undefined || this.#lines.length > 0) this.#writing = this.flush();
+    await this.#writing;
   }
 
   #schedule(): void {

@@ -6,26 +6,36 @@ import {
   isStandardSchema,
   type JsonObject,
   type JsonValue,
+  NonRetryableError,
+  type Principal,
   type Question,
   questionKey,
   type StandardSchema,
+  type TaskId,
 } from '../core/index.ts';
-import type { Applied, ClaimedTask, History, TaskStore } from '../store/index.ts';
+import type { Applied, ClaimedTask, NewStep, TaskStore } from '../store/index.ts';
 import type { AskContent, AskOptions, AskResult, LogLevel, StepContext, TaskContext } from './context.ts';
 import { toFormSchema } from './form-schema.ts';
+import { type Records, replay } from './records.ts';
 import type { Reporter } from './reporter.ts';
 
 /** What the context needs of the run it belongs to. */
 export interface RunControl {
   readonly signal: AbortSignal;
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** True once the run was put away or lost: it must not move another inch. */
+  readonly over: boolean;
   /** A write was refused: whatever the reason, this run is over when it resolves. */
   lost(): Promise<void>;
   /** Resolves when the question has its answer; never, if the run is put away before. */
-  answerTo(key: string): Promise<Answer>;
-  /** True while the run may go on; a run that was parked or lost must not move another inch. */
-  readonly over: boolean;
+  answerTo(key: string, deadline: number | undefined): Promise<Answer>;
+  /** Resolves at `until`; never, if the run is put away before. */
+  sleepUntil(key: string, until: number): Promise<void>;
   /** Work that must not be cut off by parking. */
   busy(delta: 1 | -1): void;
+  /** The handler is not the one that made the records. */
+  changed(how: string): Promise<void>;
 }
 
 /** Never settles: a run that was put away stops where it stands, as if the process had died there. */
@@ -33,77 +43,87 @@ const NEVER = new Promise<never>(() => {});
 
 /** The context of one run of a handler: records first, work second. */
 export class RunContext implements TaskContext {
-  readonly id;
-  readonly principal;
-  readonly attempt;
+  readonly id: TaskId;
+  readonly principal: Principal;
+  readonly attempt: number;
   readonly signal: AbortSignal;
   readonly prepared: JsonValue | undefined;
   readonly #claimed: ClaimedTask;
+  readonly #records: Records;
   readonly #store: TaskStore;
   readonly #reporter: Reporter;
   readonly #control: RunControl;
-  readonly #steps: Map<string, string | null>;
-  readonly #asked: Map<string, Answer | undefined>;
   readonly #ordinals = new Map<string, number>();
 
-  constructor(claimed: ClaimedTask, history: History, store: TaskStore, reporter: Reporter, control: RunControl) {
+  constructor(claimed: ClaimedTask, records: Records, store: TaskStore, reporter: Reporter, control: RunControl) {
     this.id = claimed.task.taskId;
     this.principal = claimed.task.principal;
     this.attempt = claimed.lease.attempt;
     this.signal = control.signal;
     this.prepared = claimed.prepared;
     this.#claimed = claimed;
+    this.#records = records;
     this.#store = store;
     this.#reporter = reporter;
     this.#control = control;
-    this.#steps = new Map(history.steps.map(({ key, body }) => [key, body]));
-    this.#asked = new Map(history.questions.map(({ key, answer }) => [key, answer]));
   }
 
   async step<Value>(name: string, work: (context: StepContext) => Value | Promise<Value>): Promise<Value> {
-    if (typeof name !== 'string' || name === '') throw new TypeError('step: name must be a non-empty string');
+    requireName('step', name);
     const ordinal = this.#ordinal(`step ${name}`);
     const key = `${name}#${ordinal}`;
-    const recorded = this.#steps.get(key);
-    if (recorded !== undefined) return this.#guard(decodeStep(recorded) as Value);
-    await this.#stillMine();
-    this.#control.busy(1);
-    try {
-      const value = await work({ idempotencyKey: `${this.id}/${key}`, signal: this.signal });
-      await this.#stillMine();
-      const body = value === undefined ? null : encodeJson(value, `step "${name}"`);
-      await this.#applied(this.#store.recordStep(this.#claimed.lease, { key, name, ordinal, body }));
-      return decodeStep(body) as Value; // As a later run will see it.
-    } finally {
-      this.#control.busy(-1);
-    }
+    return this.#call(async () => {
+      const recorded = this.#records.step(key);
+      if (recorded !== undefined) return this.#still(replay(recorded) as Value);
+      await this.#checkOrder(`step "${name}"`);
+      this.#control.busy(1);
+      try {
+        const body = await this.#work(key, { key, name, ordinal }, work);
+        return (body === null ? undefined : JSON.parse(body)) as Value; // As a later run will see it.
+      } finally {
+        this.#control.busy(-1);
+      }
+    });
   }
 
   async ask<Schema extends StandardSchema | JsonObject>(
     name: string,
     options: AskOptions<Schema>,
   ): Promise<AskResult<AskContent<Schema>>> {
-    if (typeof name !== 'string' || name === '') throw new TypeError('ask: name must be a non-empty string');
+    requireName('ask', name);
     const schema = toFormSchema(options.schema, name);
-    let { message } = options;
-    for (;;) {
-      const answer = await this.#answerTo(name, { kind: 'form', message, schema });
-      if (answer.action !== 'accept') return this.#guard(answer);
-      const parsed = await parseContent(options.schema, answer.content);
-      if (parsed.ok) return this.#guard({ action: 'accept', content: parsed.content });
-      // The form let through what the author's schema does not: ask again, under the next key.
-      message = `${options.message}\n(The last answer did not fit: ${parsed.problem})`;
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+      throw new RangeError(`ask "${name}": timeoutMs must be above 0, got ${timeoutMs}`);
     }
+    return this.#call(async () => {
+      let { message } = options;
+      for (;;) {
+        const answer = await this.#answerTo(name, { kind: 'form', message, schema }, timeoutMs);
+        if (answer.action !== 'accept') return this.#still(answer);
+        const parsed = await parseContent(options.schema, answer.content);
+        if (parsed.ok) return this.#still({ action: 'accept', content: parsed.content });
+        // The form let through what the author's schema does not: ask again, under the next key.
+        message = `${options.message}\n(The last answer did not fit: ${parsed.problem})`;
+      }
+    });
   }
 
-  async #answerTo(name: string, question: Question): Promise<Answer> {
-    const key = questionKey(name, this.#ordinal(`ask ${name}`));
-    const recorded = this.#asked.get(key);
-    if (recorded !== undefined) return recorded;
-    if (!this.#claimed.abilities.form) throw new InputNotSupportedError(name);
-    await this.#stillMine();
-    if (!this.#asked.has(key)) await this.#applied(this.#store.ask(this.#claimed.lease, key, question));
-    return this.#control.answerTo(key);
+  async sleep(ms: number): Promise<void> {
+    if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`sleep: ms must be a number of at least 0, got ${ms}`);
+    const ordinal = this.#ordinal('sleep');
+    const key = `sleep#${ordinal}`;
+    return this.#call(async () => {
+      const recorded = this.#records.step(key);
+      let until = recorded === undefined ? undefined : (replay(recorded) as number);
+      if (until === undefined) {
+        await this.#checkOrder('sleep');
+        until = this.#control.now() + Math.ceil(ms);
+        await this.#record({ key, name: 'sleep', ordinal, body: JSON.stringify(until) });
+      }
+      if (until > this.#control.now()) await this.#control.sleepUntil(key, until);
+      await this.#stillMine();
+    });
   }
 
   progress(progress: number, total?: number, message?: string): void {
@@ -114,10 +134,64 @@ export class RunContext implements TaskContext {
     if (!this.#control.over) this.#reporter.log(text, level);
   }
 
+  async #work<Value>(
+    key: string,
+    step: Omit<NewStep, 'seq' | 'body'>,
+    work: (context: StepContext) => Value | Promise<Value>,
+  ): Promise<string | null> {
+    let value: Value;
+    try {
+      value = await work({ idempotencyKey: `${this.id}/${key}`, signal: this.signal });
+    } catch (error) {
+      await this.#stillMine();
+      // For good: a later run gets the same error, not another try.
+      if (error instanceof NonRetryableError) {
+        await this.#record({ ...step, body: null, error: JSON.stringify({ message: error.message }) });
+      }
+      throw error;
+    }
+    await this.#stillMine();
+    const body = value === undefined ? null : encodeJson(value, `step "${step.name}"`);
+    await this.#record({ ...step, body });
+    return body;
+  }
+
+  async #answerTo(name: string, question: Question, timeoutMs: number | undefined): Promise<Answer> {
+    const key = questionKey(name, this.#ordinal(`ask ${name}`));
+    const known = this.#records.question(key);
+    if (known?.answer !== undefined) return known.answer;
+    if (known !== undefined) return this.#control.answerTo(key, known.deadline);
+    if (!this.#claimed.abilities.form) throw new InputNotSupportedError(name);
+    const deadline = timeoutMs === undefined ? undefined : this.#control.now() + Math.ceil(timeoutMs);
+    this.#records.asked(key, deadline);
+    await this.#applied(this.#store.ask(this.#claimed.lease, key, question, deadline));
+    return this.#control.answerTo(key, deadline);
+  }
+
   #ordinal(what: string): number {
     const ordinal = (this.#ordinals.get(what) ?? 0) + 1;
     this.#ordinals.set(what, ordinal);
     return ordinal;
+  }
+
+  /** One call of the handler into its context, from the moment the handler makes it. */
+  async #call<Value>(work: () => Promise<Value>): Promise<Value> {
+    const leave = this.#records.enter();
+    try {
+      await this.#stillMine();
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Something new while records lie unused, and nothing else under way that might use them: another handler made them. */
+  async #checkOrder(what: string): Promise<void> {
+    if (!this.#records.alone) return;
+    const { unasked } = this.#records;
+    if (unasked.length > 0)
+      await this.#control.changed(`it asked for ${what} where earlier runs had ${quoted(unasked)}`);
+    await this.#stillMine();
   }
 
   /** Stops a handler whose task ended (it sees why) or went elsewhere (it sees nothing more). */
@@ -126,9 +200,13 @@ export class RunContext implements TaskContext {
     this.signal.throwIfAborted();
   }
 
-  async #guard<Value>(value: Value): Promise<Value> {
+  async #still<Value>(value: Value): Promise<Value> {
     await this.#stillMine();
     return value;
+  }
+
+  #record(step: Omit<NewStep, 'seq'>): Promise<void> {
+    return this.#applied(this.#store.recordStep(this.#claimed.lease, { ...step, seq: this.#records.nextSeq() }));
   }
 
   async #applied(write: Promise<Applied>): Promise<void> {
@@ -138,8 +216,13 @@ export class RunContext implements TaskContext {
   }
 }
 
-function decodeStep(body: string | null): unknown {
-  return body === null ? undefined : JSON.parse(body);
+export function quoted(names: readonly string[]): string {
+  const shown = names.slice(0, 3).map((name) => `"${name}"`);
+  return names.length > 3 ? `${shown.join(', ')} and ${names.length - 3} more` : shown.join(', ');
+}
+
+function requireName(what: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '') throw new TypeError(`${what}: name must be a non-empty string`);
 }
 
 async function parseContent<Schema extends StandardSchema | JsonObject>(

@@ -2,30 +2,37 @@ import {
   type Answer,
   type Clock,
   type Logger,
+  type RandomSource,
+  recoveryDecision,
+  retryDelayMs,
   StoreUnavailableError,
   shortId,
   TaskCancelledError,
   TaskInterruptedError,
   TaskTimedOutError,
   type TerminalState,
-  type Timer,
 } from '../core/index.ts';
-import type { ClaimedTask, History, TaskPulse, TaskStore } from '../store/index.ts';
+import type { ClaimedTask, History, Release, TaskPulse, TaskStore } from '../store/index.ts';
+import { ActiveTime } from './active-time.ts';
 import type { Definition } from './definition.ts';
-import { completed, internalError, thrown } from './outcome.ts';
+import { completed, internalError, thrown, withHistory } from './outcome.ts';
+import { Records } from './records.ts';
 import { Reporter } from './reporter.ts';
-import { RunContext, type RunControl } from './run-context.ts';
+import { quoted, RunContext, type RunControl } from './run-context.ts';
+import { Waits } from './waits.ts';
 
 export interface RunSettings {
   /** How long an unanswered question keeps its handler in memory. */
   holdInputMs: number;
   maxResultBytes: number;
+  /** How long a handler that was told to stop may take before it counts as leaked. */
+  stopGraceMs: number;
 }
 
 /** Why a run ends before its handler does. */
-type Interruption = 'cancelled' | 'lost' | 'parked' | 'released' | 'timed_out';
+type Interruption = 'cancelled' | 'lost' | 'parked' | 'released' | 'timed_out' | 'changed';
 
-type HandlerEnd = { by: 'handler'; outcome: TerminalState } | { by: Interruption };
+type RunEnd = { by: 'handler'; outcome: TerminalState; error?: unknown } | { by: Interruption };
 
 /** How long to wait before an outcome that could not be written is tried again. */
 const FINISH_RETRY_MS = 500;
@@ -34,30 +41,51 @@ const EMPTY_HISTORY: History = { steps: [], questions: [] };
 /** One run of a handler under one lease. */
 export class Run implements RunControl {
   readonly claimed: ClaimedTask;
+  /** When the lease was last known to hold, on the monotonic clock. */
+  renewedAt: number;
   readonly #definition: Definition;
   readonly #store: TaskStore;
   readonly #clock: Clock;
+  readonly #random: RandomSource;
   readonly #logger: Logger;
   readonly #settings: RunSettings;
   readonly #controller = new AbortController();
-  readonly #waiting = new Map<string, (answer: Answer) => void>();
-  readonly #interrupted: Promise<HandlerEnd>;
+  readonly #active: ActiveTime;
+  readonly #waits: Waits;
+  readonly #interrupted: Promise<RunEnd>;
+  #records = new Records(EMPTY_HISTORY);
   #interrupt: (by: Interruption) => void = () => {};
-  #by: Interruption | undefined;
-  #busy = 0;
-  #hold: Timer | undefined;
+  #by: Interruption | 'finished' | undefined;
+  #wakeAt: number | undefined;
+  #change: string | undefined;
 
   constructor(
     claimed: ClaimedTask,
     definition: Definition,
-    parts: { store: TaskStore; clock: Clock; logger: Logger; settings: RunSettings },
+    parts: { store: TaskStore; clock: Clock; random: RandomSource; logger: Logger; settings: RunSettings },
   ) {
     this.claimed = claimed;
     this.#definition = definition;
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#random = parts.random;
     this.#logger = parts.logger;
     this.#settings = parts.settings;
+    this.renewedAt = parts.clock.monotonic();
+    const { timeoutMs, activeMs } = claimed;
+    const leftMs = timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - activeMs);
+    this.#active = new ActiveTime(parts.clock, leftMs, () => this.#interrupt('timed_out'));
+    this.#waits = new Waits({
+      clock: parts.clock,
+      holdMs: parts.settings.holdInputMs,
+      mayPark: () => definition.onWorkerLost !== 'fail', // May not run again, so it must stay.
+      park: (wakeAt) => {
+        this.#wakeAt = wakeAt;
+        this.#interrupt('parked');
+      },
+      idle: (idle) => (idle ? this.#active.stop() : this.#active.start()),
+      expire: (key) => void this.#expire(key),
+    });
     this.#interrupted = new Promise((resolve) => {
       this.#interrupt = (by) => {
         if (this.#by !== undefined) return;
@@ -73,26 +101,33 @@ export class Run implements RunControl {
   }
 
   get over(): boolean {
-    return this.#by === 'lost' || this.#by === 'parked' || this.#by === 'released';
+    return this.#by !== undefined && this.#by !== 'cancelled' && this.#by !== 'timed_out';
   }
 
-  /** Runs the handler; resolves when the task is finished, or no longer this worker's. Never rejects. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Runs the handler; resolves when its slot is free again. Never rejects. */
   async execute(): Promise<void> {
     const { lease } = this.claimed;
     const reporter = new Reporter(this.#store, lease, this.#clock, this.#logger);
-    const timeout = this.#armTimeout();
     try {
       // A first lease cannot have left anything behind.
-      const history = lease.fence === 1 ? EMPTY_HISTORY : await this.#store.history(lease.taskId);
-      const context = new RunContext(this.claimed, history, this.#store, reporter, this);
-      const end = await Promise.race([this.#callHandler(context), this.#interrupted]);
+      if (lease.fence > 1) this.#records = new Records(await this.#store.history(lease.taskId));
+      await this.#checkVersion();
+      this.#active.start();
+      const handler = this.#callHandler(new RunContext(this.claimed, this.#records, this.#store, reporter, this));
+      const end = await Promise.race([this.#interrupted, handler]);
+      this.#active.stop();
       await this.#conclude(end, reporter);
+      if (end.by === 'cancelled' || end.by === 'timed_out' || end.by === 'lost') await this.#seeOut(handler);
     } catch (error) {
       // Nothing was concluded: the lease runs out and recovery decides, as if this process had died.
       this.#logger.error({ task: shortId(lease.taskId), tool: this.#definition.name, error }, 'a run broke off');
     } finally {
-      timeout?.cancel();
-      this.#hold?.cancel();
+      this.#active.stop();
+      this.#waits.stop();
     }
   }
 
@@ -105,10 +140,14 @@ export class Run implements RunControl {
     } else await this.#deliverAnswers();
   }
 
-  /** A write was refused: finds out whether the task ended or went elsewhere, and stops accordingly. */
   async lost(): Promise<void> {
     const [pulse] = await this.#store.pulses([this.claimed.lease.taskId]);
     await this.notice(pulse);
+    this.#interrupt('lost');
+  }
+
+  /** The lease could not be renewed in time: stops before somebody else may begin. */
+  leaseRanOut(): void {
     this.#interrupt('lost');
   }
 
@@ -118,80 +157,135 @@ export class Run implements RunControl {
   }
 
   busy(delta: 1 | -1): void {
-    this.#busy += delta;
+    this.#waits.busy(delta);
   }
 
-  async answerTo(key: string): Promise<Answer> {
-    const answer = new Promise<Answer>((resolve) => this.#waiting.set(key, resolve));
-    this.#holdThenPark();
+  async answerTo(key: string, deadline: number | undefined): Promise<Answer> {
+    const answer = this.#waits.forAnswer(key, deadline);
     await this.#deliverAnswers(); // It may have come between the question and now.
     return answer;
   }
 
+  sleepUntil(key: string, until: number): Promise<void> {
+    return this.#waits.forTime(key, until);
+  }
+
+  async changed(how: string): Promise<void> {
+    const { taskId } = this.claimed.lease;
+    const text = `the handler of ${this.#definition.name} changed under a running task: ${how}`;
+    if (this.#change === undefined) {
+      this.#logger.warn({ task: shortId(taskId), tool: this.#definition.name }, text);
+      await this.#store.note(this.claimed.lease, 'handler_changed', { how });
+    }
+    this.#change ??= text;
+    if (this.#definition.strict) this.#interrupt('changed');
+  }
+
+  async #checkVersion(): Promise<void> {
+    const { toolVersion } = this.claimed;
+    const { version } = this.#definition;
+    if (!this.#records.any || toolVersion === version) return;
+    await this.changed(`it was version ${toolVersion ?? '(none)'} and is version ${version ?? '(none)'}`);
+  }
+
   async #deliverAnswers(): Promise<void> {
-    if (this.#waiting.size === 0) return;
+    const waiting = new Set(this.#waits.questions);
+    if (waiting.size === 0) return;
     const { questions } = await this.#store.history(this.claimed.lease.taskId);
     for (const { key, answer } of questions) {
-      const resolve = answer === undefined ? undefined : this.#waiting.get(key);
-      if (resolve === undefined || answer === undefined) continue;
-      this.#waiting.delete(key);
-      resolve(answer);
-    }
-    if (this.#waiting.size === 0) {
-      this.#hold?.cancel();
-      this.#hold = undefined;
+      if (answer !== undefined && waiting.has(key)) this.#waits.answered(key, answer);
     }
   }
 
-  /** Most answers come at once or much later: wait a little in memory, then cost nothing. */
-  #holdThenPark(): void {
-    if (this.#definition.onWorkerLost === 'fail') return; // May not run again, so it must stay.
-    this.#hold?.cancel();
-    this.#hold = this.#clock.setTimer(this.#settings.holdInputMs, () => {
-      this.#hold = undefined;
-      if (this.#waiting.size === 0) return;
-      if (this.#busy > 0) this.#holdThenPark();
-      else this.#interrupt('parked');
-    });
+  async #expire(key: string): Promise<void> {
+    try {
+      await this.#store.expireQuestion(this.claimed.lease, key);
+      await this.#deliverAnswers();
+    } catch (error) {
+      this.#logger.error({ task: shortId(this.claimed.lease.taskId), error }, 'a question could not be closed');
+    }
   }
 
-  #armTimeout(): Timer | undefined {
-    const { timeoutMs, activeMs } = this.claimed;
-    if (timeoutMs === undefined) return undefined;
-    return this.#clock.setTimer(Math.max(0, timeoutMs - activeMs), () => this.#interrupt('timed_out'));
-  }
-
-  async #callHandler(context: RunContext): Promise<HandlerEnd> {
+  async #callHandler(context: RunContext): Promise<RunEnd> {
     try {
       const result = await this.#definition.run(this.claimed.input, context);
+      const { unasked } = this.#records;
+      if (unasked.length > 0 && !this.over) await this.changed(`it ended without asking for ${quoted(unasked)}`);
       return { by: 'handler', outcome: completed(result, this.#definition.name, this.#settings.maxResultBytes) };
     } catch (error) {
-      return { by: 'handler', outcome: thrown(error) };
+      return { by: 'handler', outcome: thrown(error), error };
     }
   }
 
-  async #conclude(end: HandlerEnd, reporter: Reporter): Promise<void> {
-    const { lease } = this.claimed;
+  async #conclude(end: RunEnd, reporter: Reporter): Promise<void> {
     switch (end.by) {
       case 'handler':
+        this.#by ??= 'finished'; // Whatever the handler left running cannot touch the task any more.
         await reporter.close();
-        this.#by ??= 'lost'; // Whatever the handler left running cannot touch the task any more.
-        return this.#finish(end.outcome);
+        return this.#afterHandler(end.outcome, end.error);
       case 'timed_out':
         await reporter.close();
         return this.#finish(internalError(this.#reason('timed_out').message));
+      case 'changed':
+        await reporter.close();
+        return this.#finish(internalError(this.#change ?? 'the handler changed'));
       case 'cancelled':
       case 'lost':
         return; // Decided elsewhere; there is nothing left to write.
       case 'parked':
         await reporter.close();
-        await this.#store.release(lease, { to: 'parked' });
-        return;
+        return this.#release({ to: 'parked', ...(this.#wakeAt !== undefined && { wakeAt: this.#wakeAt }) });
       case 'released':
         await reporter.close();
-        await this.#store.release(lease, { to: 'ready', availableAt: this.#clock.now() });
-        return;
+        return this.#handOver();
     }
+  }
+
+  /** What a handler that returned or threw leads to: an end, or another attempt later. */
+  async #afterHandler(outcome: TerminalState, error: unknown): Promise<void> {
+    const { lease, task } = this.claimed;
+    if (outcome.status !== 'failed') return this.#finish(outcome);
+    const attempts = { made: lease.attempt, max: this.#definition.maxAttempts };
+    const delayMs = retryDelayMs(error, attempts, this.#definition.retry, this.#random);
+    if (delayMs !== undefined) {
+      const fields = { task: shortId(task.taskId), tool: task.name, attempt: lease.attempt, delayMs };
+      this.#logger.info(fields, 'an attempt failed and is tried again');
+      const availableAt = this.#clock.now() + delayMs;
+      return this.#release({ to: 'retry', availableAt, error: outcome.error.message });
+    }
+    if (lease.attempt === 1) return this.#finish(outcome);
+    const past = await this.#store.pastAttempts(lease.taskId);
+    return this.#finish(withHistory(outcome, past, { endedAt: this.#clock.now(), outcome: 'failed' }));
+  }
+
+  /** Another worker goes on, unless the handler may not run twice: then its end is told, not hidden. */
+  #handOver(): Promise<void> {
+    const { lease } = this.claimed;
+    const decision = recoveryDecision({
+      rule: this.#definition.onWorkerLost,
+      attempt: 0, // Handing over spends no attempt, so it cannot run out of them.
+      maxAttempts: 1,
+      hasRecords: this.#records.any,
+      lost: 'stopped',
+    });
+    if (decision.action === 'run_again') return this.#release({ to: 'ready' });
+    this.#logger.warn({ task: shortId(lease.taskId), tool: this.#definition.name }, decision.message);
+    return this.#finish(internalError(decision.message));
+  }
+
+  /** Waits for a handler that was told to stop, for a while; its slot stays taken as long as it really runs. */
+  async #seeOut(handler: Promise<unknown>): Promise<void> {
+    const { stopGraceMs } = this.#settings;
+    const late = new Promise<'late'>((resolve) => {
+      if (stopGraceMs === 0) resolve('late');
+      else this.#clock.setTimer(stopGraceMs, () => resolve('late'));
+    });
+    if ((await Promise.race([handler, late])) !== 'late') return;
+    const fields = { task: shortId(this.claimed.lease.taskId), tool: this.#definition.name };
+    this.#logger.warn(
+      fields,
+      'a handler ignores its signal and is left running; its task is over and its slot is free',
+    );
   }
 
   /** What the handler's signal says about the end of its run. */
@@ -204,24 +298,34 @@ export class Run implements RunControl {
       case 'lost':
         return new TaskInterruptedError('another worker has the task now');
       case 'parked':
-        return new TaskInterruptedError('the task waits for an answer and goes on later');
+        return new TaskInterruptedError('the task waits and goes on later');
       case 'released':
         return new TaskInterruptedError('this worker stops; the task goes on elsewhere');
+      case 'changed':
+        return new TaskInterruptedError('the handler changed and is strict about it');
     }
   }
 
-  /** Writes the outcome, again and again while the store is unavailable: the work is done and must not be lost. */
+  async #release(how: Release): Promise<void> {
+    await this.#persistently(() => this.#store.release(this.claimed.lease, how, this.#active.elapsedMs));
+  }
+
   async #finish(outcome: TerminalState): Promise<void> {
-    const { lease } = this.claimed;
+    const applied = await this.#persistently(() => this.#store.finish(this.claimed.lease, outcome));
+    if (applied === 'applied') return;
+    const fields = { task: shortId(this.claimed.lease.taskId), outcome: outcome.status };
+    this.#logger.debug(fields, 'a late outcome was dropped');
+  }
+
+  /** Writes again and again while the store is unavailable: the work is done and must not be lost. */
+  async #persistently<Result>(write: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
-        const applied = await this.#store.finish(lease, outcome);
-        if (applied === 'applied') return;
-        this.#logger.debug({ task: shortId(lease.taskId), outcome: outcome.status }, 'a late outcome was dropped');
-        return;
+        return await write();
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
-        this.#logger.error({ task: shortId(lease.taskId), error }, 'an outcome could not be written; trying again');
+        const fields = { task: shortId(this.claimed.lease.taskId), error };
+        this.#logger.error(fields, 'the end of a run could not be written; trying again');
         await new Promise<void>((resolve) => this.#clock.setTimer(FINISH_RETRY_MS, resolve));
       }
     }

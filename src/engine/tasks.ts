@@ -23,6 +23,11 @@ export interface TasksOptions {
   heartbeatMs?: number;
   /** How long an unanswered question keeps its handler in memory, in milliseconds. @default 20 s */
   holdInputMs?: number;
+  /**
+   * How long a handler that was told to stop may take, in milliseconds, before its slot is freed without it.
+   * @default 5 s
+   */
+  stopGraceMs?: number;
   /** How long `close` lets running tasks finish, in milliseconds, before it hands them back. @default 10 s */
   drainMs?: number;
   /** Life of a task whose tool says nothing else, in milliseconds; null: for ever. @default 7 days */
@@ -93,6 +98,14 @@ export class Tasks implements AsyncDisposable {
   }
 }
 
+/** stdout belongs to the protocol under stdio hosts, so everything goes to stderr. */
+function stderrLogger(): Logger {
+  return pino(
+    { name: 'longcall', level: 'warn', serializers: { error: pino.stdSerializers.err } },
+    pino.destination(2),
+  );
+}
+
 /**
  * The place where tools are registered and tasks live.
  * @throws {TypeError} {RangeError} when an option is out of bounds; the message shows option, bound and value.
@@ -115,7 +128,7 @@ export function createTasks(options: TasksOptions): Tasks {
   }
   const maxTtlMs = number('maxTtlMs', DEFAULTS.maxTtlMs, 1);
   const ttlMs = options.ttlMs === null ? null : number('ttlMs', Math.min(DEFAULTS.ttlMs, maxTtlMs), 1);
-  const logger = options.logger ?? pino({ name: 'longcall', level: 'warn' }, pino.destination(2));
+  const logger = options.logger ?? stderrLogger();
   const engine = new Engine({
     backend: options.store,
     clock: options.clock ?? systemClock,
@@ -131,6 +144,7 @@ export function createTasks(options: TasksOptions): Tasks {
       maxOpenTasksPerPrincipal: number('maxOpenTasksPerPrincipal', DEFAULTS.maxOpenTasksPerPrincipal, 1),
       maxTtlMs,
       maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
+      stopGraceMs: number('stopGraceMs', DEFAULTS.stopGraceMs, 0),
     },
   });
   return new Tasks(engine, logger, ttlMs);

@@ -1,4 +1,5 @@
 import {
+  DEFAULTS,
   describeIssues,
   isJsonObject,
   isStandardSchema,
@@ -6,6 +7,7 @@ import {
   type JsonValue,
   type OutputOf,
   type Principal,
+  type RetryPolicy,
   type StandardSchema,
   toJsonSchema,
   workerLostRule,
@@ -39,8 +41,11 @@ export interface PrepareRequest {
   principal: Principal;
   /** Answers to what an earlier round of the same call asked for, by key; not validated. */
   answers: Readonly<Record<string, unknown>> | undefined;
-  /** What an earlier round handed out as its state, as the client sent it back: not to be trusted. */
-  state: string | undefined;
+  /**
+   * What an earlier round handed out as its state: as the client sent it back, and not to be trusted, unless the server
+   * verifies it (`requestState`); then what the verifier made of it.
+   */
+  state: unknown;
   signal: AbortSignal;
 }
 
@@ -68,8 +73,15 @@ export interface ToolTaskOptions<Args = unknown> {
    * idempotent; others go on if a step or question was recorded and fail ("interrupted") if not
    */
   onWorkerLost?: 'rerun' | 'resume' | 'fail';
+  /**
+   * Try a handler that throws again: with waits that double from one second to five minutes, or as given, until
+   * `maxAttempts` is used up or it throws a {@link NonRetryableError}. @default false: a thrown error ends the task
+   */
+  retry?: boolean | Partial<RetryPolicy>;
   /** Recorded with each task, to notice that a handler changed under running tasks. */
   version?: string;
+  /** Fail a task whose handler changed under it (version or order of steps), instead of warning. @default false */
+  strict?: boolean;
   /**
    * Looks at a call before a task is created, while the caller still waits: to refuse it, to answer it at once, or to
    * ask for input first (return what the SDK's `inputRequired(…)` gives as `respond`).
@@ -153,6 +165,8 @@ export function defineTool(
       ...(task.pollIntervalMs !== undefined && { pollIntervalMs: task.pollIntervalMs }),
       maxAttempts: task.maxAttempts ?? defaults.maxAttempts,
       onWorkerLost: workerLostRule(task.onWorkerLost, rest.annotations ?? {}),
+      ...retryOf(task.retry),
+      strict: task.strict ?? false,
       run: async (input, context) => {
         const args = await parseArguments(inputSchema, input, name);
         const result = await handler(args as never, context);
@@ -160,6 +174,13 @@ export function defineTool(
       },
     },
   };
+}
+
+function retryOf(retry: ToolTaskOptions['retry']): { retry?: RetryPolicy } {
+  if (retry === undefined || retry === false) return {};
+  const { backoffMs = DEFAULTS.retryBackoffMs, maxBackoffMs = DEFAULTS.retryMaxBackoffMs } =
+    retry === true ? {} : retry;
+  return { retry: { backoffMs, maxBackoffMs: Math.max(backoffMs, maxBackoffMs) } };
 }
 
 function checkSchema(schema: unknown, side: 'input' | 'output', what: string): void {
@@ -191,6 +212,11 @@ function checkOptions(task: ToolTaskOptions<never>, what: string): void {
   };
   oneOf('support', ['forbidden', 'optional', 'required']);
   oneOf('onWorkerLost', ['rerun', 'resume', 'fail']);
+  const { backoffMs, maxBackoffMs } = typeof task.retry === 'object' ? task.retry : {};
+  for (const [field, value] of Object.entries({ backoffMs, maxBackoffMs })) {
+    if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
+    throw new RangeError(`${what}: task.retry.${field} must be milliseconds of at least 0, got ${String(value)}`);
+  }
   for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts'] as const) {
     const value = task[field];
     if (value === undefined || (field === 'ttlMs' && value === null)) continue;

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, shortId, type TaskId, type Timer } from '../core/index.ts';
+import { type Clock, type Logger, type RandomSource, shortId, type TaskId, type Timer } from '../core/index.ts';
 import type { ClaimedTask, Dispatcher, TaskStore } from '../store/index.ts';
 import type { Registry } from './definition.ts';
 import { Run, type RunSettings } from './run.ts';
@@ -17,6 +17,7 @@ export class Worker {
   readonly #dispatcher: Dispatcher;
   readonly #registry: Registry;
   readonly #clock: Clock;
+  readonly #random: RandomSource;
   readonly #logger: Logger;
   readonly #settings: WorkerSettings;
   readonly #runs = new Map<TaskId, { run: Run; done: Promise<void> }>();
@@ -28,7 +29,14 @@ export class Worker {
 
   constructor(
     id: string,
-    parts: { store: TaskStore; dispatcher: Dispatcher; registry: Registry; clock: Clock; logger: Logger },
+    parts: {
+      store: TaskStore;
+      dispatcher: Dispatcher;
+      registry: Registry;
+      clock: Clock;
+      random: RandomSource;
+      logger: Logger;
+    },
     settings: WorkerSettings,
   ) {
     this.id = id;
@@ -36,6 +44,7 @@ export class Worker {
     this.#dispatcher = parts.dispatcher;
     this.#registry = parts.registry;
     this.#clock = parts.clock;
+    this.#random = parts.random;
     this.#logger = parts.logger;
     this.#settings = settings;
   }
@@ -128,6 +137,7 @@ export class Worker {
     const run = new Run(claimed, definition, {
       store: this.#store,
       clock: this.#clock,
+      random: this.#random,
       logger: this.#logger,
       settings: this.#settings,
     });
@@ -148,7 +158,7 @@ export class Worker {
     );
     try {
       const availableAt = this.#clock.now() + this.#settings.leaseMs;
-      await this.#store.release(lease, { to: 'ready', availableAt });
+      await this.#store.release(lease, { to: 'ready', availableAt }, 0);
     } catch (error) {
       this.#logger.error({ task: shortId(lease.taskId), error }, 'a task could not be handed back; its lease runs out');
     }

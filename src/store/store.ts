@@ -36,18 +36,54 @@ export interface ClaimedTask {
   timeoutMs?: number;
   /** Milliseconds of active time that earlier leases used up. */
   activeMs: number;
+  /** The tool's version when the task was created. */
+  toolVersion?: string;
+}
+
+/** How a lease ends before its task does. */
+export type Release =
+  /** Waits for an answer, or for `wakeAt`, whichever comes first. The attempt is given back. */
+  | { to: 'parked'; wakeAt?: number }
+  /** Somebody else may go on, at once or from `availableAt` on. The attempt is given back. */
+  | { to: 'ready'; availableAt?: number }
+  /** The attempt failed and another may begin at `availableAt`. The attempt is spent. */
+  | { to: 'retry'; availableAt: number; error: string };
+
+/** One lease of a task, in hindsight. */
+export interface PastAttempt {
+  attempt: number;
+  startedAt: number;
+  endedAt?: number;
+  outcome?: string;
+  error?: string;
 }
 
 export interface RecordedStep {
   key: string;
+  name: string;
   /** JSON text of the value; null where the step returned nothing. */
   body: string | null;
+  /** JSON text of the final error the step threw instead. */
+  error?: string;
+}
+
+/** What is recorded of a step. */
+export interface NewStep {
+  key: string;
+  name: string;
+  ordinal: number;
+  /** Its place among all records of the task. */
+  seq: number;
+  body: string | null;
+  error?: string;
 }
 
 export interface RecordedQuestion {
   key: string;
   question: Question;
   answer?: Answer;
+  /** When the question stops waiting, in milliseconds since the Unix epoch. */
+  deadline?: number;
 }
 
 /** What earlier runs of a handler left behind. */
@@ -127,12 +163,18 @@ export interface TaskStore extends AsyncDisposable {
   pulses(taskIds: readonly TaskId[]): Promise<TaskPulse[]>;
   /** Ends the task while `lease` holds. `refused` never happens to a lease that holds. */
   finish(lease: Lease, outcome: TerminalState): Promise<Applied>;
-  /** Ends the lease but not the task. `park` waits for an answer; `ready` may be claimed from `availableAt` on. */
-  release(lease: Lease, how: { to: 'parked' } | { to: 'ready'; availableAt: number }): Promise<Applied>;
-  /** Records what a step returned. A second record under one key is refused. */
-  recordStep(lease: Lease, step: { key: string; name: string; ordinal: number; body: string | null }): Promise<Applied>;
+  /** Ends the lease but not the task; `activeMs` is how long its handler worked, waiting not counted. */
+  release(lease: Lease, how: Release, activeMs: number): Promise<Applied>;
+  /** Records what a step returned, or its final error. A second record under one key is refused. */
+  recordStep(lease: Lease, step: NewStep): Promise<Applied>;
   /** Records a question and makes the task wait for it. Asking again under a recorded key changes nothing. */
-  ask(lease: Lease, key: string, question: Question): Promise<Applied>;
+  ask(lease: Lease, key: string, question: Question, deadline?: number): Promise<Applied>;
+  /** Closes a question whose deadline has passed; one that was answered before stays answered. */
+  expireQuestion(lease: Lease, key: string): Promise<Applied>;
+  /** Notes something worth knowing in the task's record. */
+  note(lease: Lease, type: string, body: JsonValue): Promise<Applied>;
+  /** The leases the task has had, oldest first. */
+  pastAttempts(taskId: TaskId): Promise<PastAttempt[]>;
   /** The latest progress and status message, lazily. */
   report(lease: Lease, report: { progress?: TaskProgress; statusMessage?: string }): Promise<Applied>;
   /** Appends to the task's log, lazily. */

@@ -110,11 +110,11 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     assert.equal(second.lease.attempt, 2);
     assert.ok(second.lease.fence > first.lease.fence);
     assert.equal(await store.finish(first.lease, LATE), 'lost');
-    assert.equal(await store.recordStep(first.lease, { key: 's#1', name: 's', ordinal: 1, body: '1' }), 'lost');
+    assert.equal(await store.recordStep(first.lease, { key: 's#1', name: 's', ordinal: 1, seq: 0, body: '1' }), 'lost');
     assert.equal(await store.ask(first.lease, 'q', QUESTION), 'lost');
     assert.equal(await store.report(first.lease, { progress: { progress: 1 } }), 'lost');
     assert.equal(await store.appendLog(first.lease, [{ level: 'info', text: 'x', at: 1 }]), 'lost');
-    assert.equal(await store.release(first.lease, { to: 'parked' }), 'lost');
+    assert.equal(await store.release(first.lease, { to: 'parked' }, 0), 'lost');
     assert.deepEqual(await store.renew([first.lease], 1_000), [first.lease.taskId]);
     assert.equal(await store.finish(second.lease, DONE), 'applied');
     assert.deepEqual((await store.get(first.lease.taskId, ALICE))?.state, DONE);
@@ -157,14 +157,17 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
   onStore('records a step once and in order', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     for (const ordinal of [1, 2]) {
-      const step = { key: `s#${ordinal}`, name: 's', ordinal, body: String(ordinal) };
+      const step = { key: `s#${ordinal}`, name: 's', ordinal, seq: ordinal, body: String(ordinal) };
       assert.equal(await store.recordStep(lease, step), 'applied');
     }
-    assert.equal(await store.recordStep(lease, { key: 's#1', name: 's', ordinal: 1, body: '"other"' }), 'refused');
+    assert.equal(
+      await store.recordStep(lease, { key: 's#1', name: 's', ordinal: 1, seq: 0, body: '"other"' }),
+      'refused',
+    );
     const { steps } = await store.history(lease.taskId);
     assert.deepEqual(steps, [
-      { key: 's#1', body: '1' },
-      { key: 's#2', body: '2' },
+      { key: 's#1', name: 's', body: '1' },
+      { key: 's#2', name: 's', body: '2' },
     ]);
   }),
   onStore('waits for every answer, and takes each once', async ({ store }) => {
@@ -197,7 +200,7 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
   onStore('parks without spending an attempt, and wakes on the answer', async ({ store, dispatcher, clock }) => {
     const { lease } = await createAndClaim(store);
     await store.ask(lease, 'q', QUESTION);
-    assert.equal(await store.release(lease, { to: 'parked' }), 'applied');
+    assert.equal(await store.release(lease, { to: 'parked' }, 0), 'applied');
     assert.deepEqual(await dispatcher.take(10), []);
     clock.advance(40 * 60_000);
     assert.deepEqual(await store.lostLeases(10), [], 'a parked task has no worker to lose');
@@ -211,13 +214,13 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     const { lease } = await createAndClaim(store);
     await store.ask(lease, 'q', QUESTION);
     await store.answer(lease.taskId, ALICE, new Map([['q', YES]]));
-    assert.equal(await store.release(lease, { to: 'parked' }), 'applied');
+    assert.equal(await store.release(lease, { to: 'parked' }, 0), 'applied');
     assert.deepEqual(await dispatcher.take(10), [lease.taskId]);
   }),
   onStore('makes a released task ready at its time, attempt given back', async ({ store, dispatcher, clock }) => {
     const { lease } = await createAndClaim(store);
     const availableAt = clock.now() + 5_000;
-    assert.equal(await store.release(lease, { to: 'ready', availableAt }), 'applied');
+    assert.equal(await store.release(lease, { to: 'ready', availableAt }, 0), 'applied');
     assert.deepEqual(await dispatcher.take(10), []);
     assert.equal(await store.nextAvailableAt(), availableAt);
     assert.deepEqual(await store.claim([lease.taskId], { workerId: 'w', leaseMs: 1 }), []);
@@ -226,18 +229,25 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
   }),
   onStore('counts active time only', async ({ store, clock }) => {
     const { lease } = await createAndClaim(store, { timeoutMs: 60_000 });
-    clock.advance(7_000);
     await store.ask(lease, 'q', QUESTION);
-    await store.release(lease, { to: 'parked' });
+    clock.advance(20_000);
+    await store.release(lease, { to: 'parked' }, 7_000);
     clock.advance(50 * 60_000);
     await store.answer(lease.taskId, ALICE, new Map([['q', YES]]));
-    assert.equal((await claimOne(store, lease.taskId)).activeMs, 7_000);
+    const again = await claimOne(store, lease.taskId);
+    assert.equal(again.activeMs, 7_000);
+    clock.advance(30_001);
+    const [lost] = await store.lostLeases(1);
+    assert.ok(lost);
+    await store.recover(lost, { action: 'run_again' });
+    const third = await claimOne(store, lease.taskId);
+    assert.equal(third.activeMs, 37_000, 'a lost worker counts until its lease ended');
   }),
   onStore('tells a lost lease with records from one without', async ({ store, clock }) => {
     const bare = await createAndClaim(store);
     const stepped = await createAndClaim(store);
     const asking = await createAndClaim(store);
-    await store.recordStep(stepped.lease, { key: 's#1', name: 's', ordinal: 1, body: null });
+    await store.recordStep(stepped.lease, { key: 's#1', name: 's', ordinal: 1, seq: 0, body: null });
     await store.ask(asking.lease, 'q', QUESTION);
     clock.advance(30_001);
     const lost = new Map((await store.lostLeases(10)).map((entry) => [entry.taskId, entry.hasRecords]));

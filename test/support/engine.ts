@@ -7,7 +7,7 @@ import { silent } from './stores.ts';
 /** Tasks in memory, on a clock that stands still. */
 export function someTasks(options: Partial<TasksOptions> = {}): { tasks: Tasks; clock: ManualClock } {
   const clock = (options.clock as ManualClock | undefined) ?? new ManualClock();
-  const tasks = createTasks({ store: sqliteStore(':memory:'), logger: silent, drainMs: 0, ...options, clock });
+  const tasks = createTasks({ store: sqliteStore(':memory:'), logger: silent, drainMs: 0, stopGraceMs: 0, ...options, clock });
   return { tasks, clock };
 }
 

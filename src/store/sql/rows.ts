@@ -125,11 +125,17 @@ export function toLease(row: ClaimRow): Lease {
   };
 }
 
-export function toQuestion(row: { request_key: string; question: string; answer: string | null }): RecordedQuestion {
+export function toQuestion(row: {
+  request_key: string;
+  question: string;
+  answer: string | null;
+  deadline: number | null;
+}): RecordedQuestion {
   return {
     key: row.request_key,
     question: JSON.parse(row.question) as Question,
     ...(row.answer !== null && { answer: JSON.parse(row.answer) as Answer }),
+    ...(row.deadline !== null && { deadline: row.deadline }),
   };
 }
 

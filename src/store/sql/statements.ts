@@ -52,6 +52,7 @@ const claimColumns = [
   'timeout_ms',
   'active_ms',
   'client_capabilities',
+  'tool_version',
 ] as const;
 
 export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: string | null };
@@ -239,11 +240,11 @@ export function buildStatements() {
         .returning(claimColumns),
     ),
     renew: compile<Fenced & { until: number }>(held().set({ lease_until: slot<number>('until') })),
-    release: compile<Fenced & { runState: RunState; availableAt: number; now: number }>(
+    release: compile<Fenced & { runState: RunState; availableAt: number; givenBack: 0 | 1; activeMs: number }>(
       held().set((eb) => ({
         run_state: slot<RunState>('runState'),
-        attempt: eb('attempt', '-', 1),
-        active_ms: sql<number>`active_ms + max(0, ${now} - leased_at)`,
+        attempt: eb('attempt', '-', slot<number>('givenBack')),
+        active_ms: eb('active_ms', '+', slot<number>('activeMs')),
         available_at: slot<number>('availableAt'),
         lease_owner: null,
         lease_until: null,
@@ -253,7 +254,8 @@ export function buildStatements() {
     returnToReady: compile<Fenced & { now: number }>(
       held().set({
         run_state: 'ready',
-        active_ms: sql<number>`active_ms + max(0, min(${now}, lease_until) - leased_at)`,
+        // The dead do not say how long they worked; a task that waited for an answer did not work at all.
+        active_ms: sql<number>`active_ms + case status when 'working' then max(0, min(${now}, lease_until) - leased_at) else 0 end`,
         available_at: now,
         lease_owner: null,
         lease_until: null,
@@ -324,10 +326,20 @@ export function buildStatements() {
         .where('run_state', '<>', 'done'),
     ),
 
-    listSteps: compile<{ id: string }, Pick<Schema['steps'], 'step_key' | 'body'>>(
-      db.selectFrom('steps').select(['step_key', 'body']).where('task_id', '=', id).orderBy('seq'),
+    listSteps: compile<{ id: string }, Pick<Schema['steps'], 'step_key' | 'name' | 'body' | 'error'>>(
+      db.selectFrom('steps').select(['step_key', 'name', 'body', 'error']).where('task_id', '=', id).orderBy('seq'),
     ),
-    insertStep: compile<Fenced & { key: string; name: string; ordinal: number; body: string | null; now: number }>(
+    insertStep: compile<
+      Fenced & {
+        key: string;
+        name: string;
+        ordinal: number;
+        seq: number;
+        body: string | null;
+        error: string | null;
+        now: number;
+      }
+    >(
       db
         .insertInto('steps')
         .values({
@@ -335,10 +347,10 @@ export function buildStatements() {
           step_key: slot('key'),
           name: slot('name'),
           ordinal: slot('ordinal'),
-          seq: sql<number>`(select count(*) from steps where task_id = ${id})`,
+          seq: slot<number>('seq'),
           fence,
           body: slot('body'),
-          error: null,
+          error: slot<string | null>('error'),
           started_at: null,
           ended_at: now,
         })
@@ -355,14 +367,17 @@ export function buildStatements() {
       ),
     ),
 
-    listQuestions: compile<{ id: string }, Pick<Schema['input_requests'], 'request_key' | 'question' | 'answer'>>(
+    listQuestions: compile<
+      { id: string },
+      Pick<Schema['input_requests'], 'request_key' | 'question' | 'answer' | 'deadline'>
+    >(
       db
         .selectFrom('input_requests')
-        .select(['request_key', 'question', 'answer'])
+        .select(['request_key', 'question', 'answer', 'deadline'])
         .where('task_id', '=', id)
         .orderBy('seq'),
     ),
-    insertQuestion: compile<Fenced & { key: string; question: string; now: number }>(
+    insertQuestion: compile<Fenced & { key: string; question: string; deadline: number | null; now: number }>(
       db
         .insertInto('input_requests')
         .values({
@@ -372,7 +387,7 @@ export function buildStatements() {
           question: slot('question'),
           created_fence: fence,
           created_at: now,
-          deadline: null,
+          deadline: slot<number | null>('deadline'),
           answer: null,
           action: null,
           responder: null,
@@ -424,6 +439,27 @@ export function buildStatements() {
         .where('seq', '>', slot<number>('after'))
         .orderBy('seq')
         .limit(slot<number>('limit')),
+    ),
+
+    expireQuestion: compile<{ id: string; key: string; answer: string; now: number }>(
+      db
+        .updateTable('input_requests')
+        .set({ answer: slot<string>('answer'), action: 'expired', answered_at: now })
+        .where('task_id', '=', id)
+        .where('request_key', '=', slot<string>('key'))
+        .where('deadline', 'is not', null)
+        .where('deadline', '<=', now)
+        .where('answered_at', 'is', null),
+    ),
+    listAttempts: compile<
+      { id: string },
+      Pick<Schema['attempts'], 'attempt' | 'started_at' | 'ended_at' | 'outcome' | 'error'>
+    >(
+      db
+        .selectFrom('attempts')
+        .select(['attempt', 'started_at', 'ended_at', 'outcome', 'error'])
+        .where('task_id', '=', id)
+        .orderBy('fence'),
     ),
 
     listLost: compile<

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type {
   Answer,
   Clock,
+  JsonValue,
   NewTask,
   Principal,
   Question,
@@ -19,6 +20,8 @@ import type {
   Lease,
   LogEntry,
   LostLease,
+  NewStep,
+  Release,
   StoreBackend,
   StoreEnvironment,
   TaskStore,
@@ -96,17 +99,32 @@ class SqliteTaskStore implements TaskStore {
     return this.#apply(lease, () => commands.finish(this.#q, lease, outcome, this.#clock.now()), { flush: true });
   }
 
-  release(lease: Lease, how: { to: 'parked' } | { to: 'ready'; availableAt: number }) {
-    return this.#apply(lease, () => commands.release(this.#q, lease, how, this.#clock.now()), { flush: true });
+  release(lease: Lease, how: Release, activeMs: number) {
+    const command = () => commands.release(this.#q, lease, how, activeMs, this.#clock.now());
+    return this.#apply(lease, command, { flush: true });
   }
 
-  recordStep(lease: Lease, step: { key: string; name: string; ordinal: number; body: string | null }) {
+  note(lease: Lease, type: string, body: JsonValue) {
+    const command = () => commands.note(this.#q, lease, type, body, this.#clock.now());
+    return this.#commits.write(command, { flush: false });
+  }
+
+  recordStep(lease: Lease, step: NewStep) {
     const command = () => commands.recordStep(this.#q, lease, step, this.#clock.now());
     return this.#commits.write(command, { flush: true });
   }
 
-  ask(lease: Lease, key: string, question: Question) {
-    return this.#apply(lease, () => commands.ask(this.#q, lease, key, question, this.#clock.now()), { flush: true });
+  ask(lease: Lease, key: string, question: Question, deadline?: number) {
+    const command = () => commands.ask(this.#q, lease, key, question, deadline, this.#clock.now());
+    return this.#apply(lease, command, { flush: true });
+  }
+
+  expireQuestion(lease: Lease, key: string) {
+    return this.#apply(lease, () => commands.expireQuestion(this.#q, lease, key, this.#clock.now()), { flush: true });
+  }
+
+  pastAttempts(taskId: TaskId) {
+    return this.#commits.read(() => commands.pastAttempts(this.#q, taskId));
   }
 
   report(lease: Lease, news: { progress?: TaskProgress; statusMessage?: string }) {

@@ -1,5 +1,5 @@
 export { create } from './create.ts';
 export { cancel, finish, recover, sweep } from './end.ts';
-export { answer, ask } from './input.ts';
-export { history, lostLeases, openQuestions, pulses, readLog, readRecord } from './read.ts';
-export { appendLog, claim, recordStep, release, renew, report } from './work.ts';
+export { answer, ask, expireQuestion } from './input.ts';
+export { history, lostLeases, openQuestions, pastAttempts, pulses, readLog, readRecord } from './read.ts';
+export { appendLog, claim, note, recordStep, release, renew, report } from './work.ts';

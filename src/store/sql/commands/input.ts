@@ -1,27 +1,45 @@
 import { type Answer, type Principal, type Question, type TaskId, transition } from '../../../core/index.ts';
 import type { Applied, Lease } from '../../store.ts';
 import { ownerColumns, toInputRequests, toQuestion } from '../rows.ts';
+import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
-import type { Statements } from '../statements.ts';
+import type { ControlRow, Statements } from '../statements.ts';
 import { heldRow, stateOf } from './end.ts';
 
-export function* ask(q: Statements, lease: Lease, key: string, question: Question, now: number): Command<Applied> {
+export function* ask(
+  q: Statements,
+  lease: Lease,
+  key: string,
+  question: Question,
+  deadline: number | undefined,
+  now: number,
+): Command<Applied> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
-  const inserted = yield* run(q.insertQuestion, {
-    id: lease.taskId,
-    fence: lease.fence,
-    key,
-    question: JSON.stringify(question),
-    now,
-  });
+  const { taskId: id, fence } = lease;
+  const text = JSON.stringify(question);
+  const inserted = yield* run(q.insertQuestion, { id, fence, key, question: text, deadline: deadline ?? null, now });
   if (inserted === 0) return 'applied'; // Asked by an earlier run; the record stands.
-  const open = toInputRequests((yield* all(q.listQuestions, { id: lease.taskId })).map(toQuestion));
+  const open = toInputRequests((yield* all(q.listQuestions, { id })).map(toQuestion));
   const next = transition(stateOf(row), { type: 'input_requested', inputRequests: open });
   if (!next.ok) return 'refused';
-  yield* run(q.setStatus, { id: lease.taskId, status: next.state.status, runState: row.run_state, now });
-  const body = JSON.stringify({ key });
-  yield* run(q.insertEvent, { id: lease.taskId, seq: row.event_seq + 1, type: 'input_requested', body, now });
+  yield* run(q.setStatus, { id, status: next.state.status, runState: row.run_state, now });
+  yield* run(q.insertEvent, {
+    id,
+    seq: row.event_seq + 1,
+    type: 'input_requested',
+    body: JSON.stringify({ key }),
+    now,
+  });
+  return 'applied';
+}
+
+export function* expireQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return 'lost';
+  const expired: Answer = { action: 'expired' };
+  const changed = yield* run(q.expireQuestion, { id: lease.taskId, key, answer: JSON.stringify(expired), now });
+  if (changed === 1) yield* received(q, row, { type: 'input_expired', keys: [key] }, row.run_state, now);
   return 'applied';
 }
 
@@ -35,7 +53,7 @@ export function* answer(
   const row = yield* one(q.readOwnedControl, { id: taskId, ...ownerColumns(principal), now });
   if (row === undefined) return undefined;
   if (row.status !== 'input_required') return [];
-  const accepted: string[] = [];
+  const keys: string[] = [];
   for (const [key, given] of answers) {
     const changed = yield* run(q.answerQuestion, {
       id: taskId,
@@ -45,16 +63,27 @@ export function* answer(
       responder: principal.subject,
       now,
     });
-    if (changed === 1) accepted.push(key);
+    if (changed === 1) keys.push(key);
   }
-  if (accepted.length === 0) return [];
-  const remaining = toInputRequests((yield* all(q.listQuestions, { id: taskId })).map(toQuestion));
+  if (keys.length === 0) return [];
+  // Any answer wakes a parked handler: it may be all it waits for.
+  const runState = row.run_state === 'parked' ? 'ready' : row.run_state;
+  yield* received(q, row, { type: 'input_received', keys }, runState, now);
+  return keys;
+}
+
+/** Moves the task on after questions were closed, and notes it. */
+function* received(
+  q: Statements,
+  row: ControlRow,
+  what: { type: string; keys: string[] },
+  runState: RunState,
+  now: number,
+): Command<void> {
+  const remaining = toInputRequests((yield* all(q.listQuestions, { id: row.id })).map(toQuestion));
   const next = transition(stateOf(row), { type: 'input_received', remaining });
-  if (!next.ok) return [];
-  const wakes = next.state.status === 'working' && row.run_state === 'parked';
-  const runState = wakes ? 'ready' : row.run_state;
-  yield* run(q.setStatus, { id: taskId, status: next.state.status, runState, now });
-  const body = JSON.stringify({ keys: accepted });
-  yield* run(q.insertEvent, { id: taskId, seq: row.event_seq + 1, type: 'input_received', body, now });
-  return accepted;
+  if (!next.ok) return;
+  yield* run(q.setStatus, { id: row.id, status: next.state.status, runState, now });
+  const body = JSON.stringify({ keys: what.keys });
+  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type: what.type, body, now });
 }

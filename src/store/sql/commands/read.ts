@@ -1,5 +1,5 @@
 import type { Principal, TaskId, TaskRecord } from '../../../core/index.ts';
-import type { History, LogEntry, LostLease, RecordedQuestion, TaskPulse } from '../../store.ts';
+import type { History, LogEntry, LostLease, PastAttempt, RecordedQuestion, TaskPulse } from '../../store.ts';
 import { ownerColumns, toInputRequests, toQuestion, toRecord } from '../rows.ts';
 import { all, type Command, one } from '../statement.ts';
 import type { Statements } from '../statements.ts';
@@ -21,9 +21,25 @@ export function* history(q: Statements, taskId: TaskId): Command<History> {
   const steps = yield* all(q.listSteps, { id: taskId });
   const questions = yield* all(q.listQuestions, { id: taskId });
   return {
-    steps: steps.map(({ step_key, body }) => ({ key: step_key, body })),
+    steps: steps.map(({ step_key, name, body, error }) => ({
+      key: step_key,
+      name,
+      body,
+      ...(error !== null && { error }),
+    })),
     questions: questions.map(toQuestion),
   };
+}
+
+export function* pastAttempts(q: Statements, taskId: TaskId): Command<PastAttempt[]> {
+  const rows = yield* all(q.listAttempts, { id: taskId });
+  return rows.map(({ attempt, started_at, ended_at, outcome, error }) => ({
+    attempt,
+    startedAt: started_at,
+    ...(ended_at !== null && { endedAt: ended_at }),
+    ...(outcome !== null && { outcome }),
+    ...(error !== null && { error }),
+  }));
 }
 
 export function* pulses(q: Statements, taskIds: readonly TaskId[]): Command<TaskPulse[]> {

@@ -1,6 +1,7 @@
-import type { NewTask, TaskId, TaskProgress } from '../../../core/index.ts';
-import type { Applied, ClaimedTask, ClaimOptions, Lease, LogEntry } from '../../store.ts';
+import type { JsonValue, NewTask, TaskId, TaskProgress } from '../../../core/index.ts';
+import type { Applied, ClaimedTask, ClaimOptions, Lease, LogEntry, NewStep, Release } from '../../store.ts';
 import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
+import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
 import { heldRow } from './end.ts';
@@ -29,6 +30,7 @@ export function* claim(
       abilities: JSON.parse(row.client_capabilities ?? '{"form":false}') as NewTask['abilities'],
       ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
       activeMs: row.active_ms,
+      ...(row.tool_version !== null && { toolVersion: row.tool_version }),
     });
   }
   return claimed;
@@ -42,33 +44,45 @@ export function* renew(q: Statements, leases: readonly Lease[], leaseMs: number,
   return lost;
 }
 
-export function* release(
-  q: Statements,
-  lease: Lease,
-  how: { to: 'parked' } | { to: 'ready'; availableAt: number },
-  now: number,
-): Command<Applied> {
+export function* release(q: Statements, lease: Lease, how: Release, activeMs: number, now: number): Command<Applied> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
-  // An answer that came while the handler was being put away must not wait for another one.
-  const waits = how.to === 'parked' && row.status === 'input_required';
-  const runState = waits ? 'parked' : 'ready';
-  const availableAt = how.to === 'ready' ? how.availableAt : now;
-  yield* run(q.release, { id: lease.taskId, fence: lease.fence, runState, availableAt, now });
-  const outcome = how.to === 'parked' ? 'parked' : 'released';
-  yield* run(q.endAttempt, { id: lease.taskId, fence: lease.fence, outcome, error: null, now });
+  const { taskId: id, fence } = lease;
+  const next = afterRelease(how, row.status === 'input_required', now);
+  yield* run(q.release, { id, fence, ...next, givenBack: how.to === 'retry' ? 0 : 1, activeMs });
+  const outcome = how.to === 'retry' ? 'failed' : how.to === 'parked' ? 'parked' : 'released';
+  yield* run(q.endAttempt, { id, fence, outcome, error: how.to === 'retry' ? how.error : null, now });
   return 'applied';
 }
 
-export function* recordStep(
-  q: Statements,
-  lease: Lease,
-  step: { key: string; name: string; ordinal: number; body: string | null },
-  now: number,
-): Command<Applied> {
+/** Who is to move next, and from when on. */
+function afterRelease(how: Release, waiting: boolean, now: number): { runState: RunState; availableAt: number } {
+  switch (how.to) {
+    case 'ready':
+      return { runState: 'ready', availableAt: how.availableAt ?? now };
+    case 'retry':
+      return { runState: 'ready', availableAt: how.availableAt };
+    case 'parked':
+      // A time to wake at is a time to be taken at; an answer brings it forward.
+      if (how.wakeAt !== undefined) return { runState: 'ready', availableAt: how.wakeAt };
+      // An answer that came while the handler was being put away must not wait for another one.
+      return { runState: waiting ? 'parked' : 'ready', availableAt: now };
+  }
+}
+
+export function* note(q: Statements, lease: Lease, type: string, body: JsonValue, now: number): Command<Applied> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return 'lost';
+  yield* run(q.bumpEvent, { id: lease.taskId });
+  yield* run(q.insertEvent, { id: lease.taskId, seq: row.event_seq + 1, type, body: JSON.stringify(body), now });
+  return 'applied';
+}
+
+export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: number): Command<Applied> {
   if ((yield* heldRow(q, lease)) === undefined) return 'lost';
-  const { key, name, ordinal, body } = step;
-  const inserted = yield* run(q.insertStep, { id: lease.taskId, fence: lease.fence, key, name, ordinal, body, now });
+  const { key, name, ordinal, seq, body, error = null } = step;
+  const { taskId: id, fence } = lease;
+  const inserted = yield* run(q.insertStep, { id, fence, key, name, ordinal, seq, body, error, now });
   return inserted === 1 ? 'applied' : 'refused';
 }
 
