@@ -28,6 +28,10 @@ const CAPABILITIES: ClientCapabilities = {
 /** A server that dies between request and answer may leave the request open for ever. */
 const ANSWER_WITHIN_MS = 10_000;
 
+const toolResult = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })).default([]),
+  structuredContent: z.unknown().optional(),
+});
 const taskView = z.looseObject({
   taskId: z.string(),
   status: z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']),
@@ -39,11 +43,10 @@ const taskView = z.looseObject({
   inputRequests: z
     .record(z.string(), z.looseObject({ params: z.looseObject({ message: z.string(), requestedSchema: z.unknown() }) }))
     .optional(),
-  result: z.record(z.string(), z.unknown()).optional(),
+  result: toolResult.optional(),
   error: z.looseObject({ code: z.number(), message: z.string() }).optional(),
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
-const toolResult = z.looseObject({ content: z.array(z.looseObject({ type: z.string() })).default([]) });
 
 export type TaskView = z.infer<typeof taskView>;
 /** A call is answered with its result, or with a task that will have it. */
@@ -70,9 +73,12 @@ export async function connectStdio(
   args: string[],
   env: Record<string, string> = {},
 ): Promise<TaskClient> {
-  const transport = new StdioClientTransport({ command, args, env });
+  const transport = new OneServer({ command, args, env });
   return connect(transport, () => transport.pid ?? undefined);
 }
+
+/** The SDK starts a second server, just to ask for its versions, for every stdio transport that isn't a subclass. */
+class OneServer extends StdioClientTransport {}
 
 /** True when the server itself said no. Anything else means that it could not be asked: worth another try. */
 export function isRefusal(error: unknown): error is ProtocolError {
@@ -129,22 +135,14 @@ function tap(transport: Transport): RawRequest {
       [CLIENT_INFO_META_KEY]: INFO,
       [CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
     };
-    const response = await new Promise<Response>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no answer to ${method}`)), ANSWER_WITHIN_MS);
-      const settle = <Value>(how: (value: Value) => void) => {
-        return (value: Value): void => {
-          clearTimeout(timer);
-          waiting.delete(id);
-          how(value);
-        };
-      };
-      const lost = settle(reject);
-      waiting.set(id, { answered: settle(resolve), lost });
+    const response = await new Promise<Response>((answered, lost) => {
+      waiting.set(id, { answered, lost });
+      setTimeout(() => lost(new Error(`no answer to ${method}`)), ANSWER_WITHIN_MS).unref();
       const onRequestStreamEnd = (): void => lost(new Error(`the connection broke before ${method} was answered`));
       transport
         .send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope } }, { onRequestStreamEnd })
         .catch(lost);
-    });
+    }).finally(() => waiting.delete(id));
     if ('error' in response)
       throw ProtocolError.fromError(response.error.code, response.error.message, response.error.data);
     return response.result;
