@@ -57,6 +57,7 @@ interface Opened {
   dispatcher: Dispatcher;
   worker: Worker;
   maintenance: Maintenance;
+  resign: () => void;
 }
 
 /** Tasks from creation to the end: who works on them, who waits for them, what outlives what. */
@@ -238,16 +239,17 @@ export class Engine {
   }
 
   /** Stops taking work, gives what runs a moment, hands back the rest, and closes the store. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(drainMs = this.#parts.settings.drainMs): Promise<void> {
+    this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(drainMs: number): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined);
     if (opened === undefined) return;
     await opened.maintenance.stop();
-    await opened.worker.stop(this.#parts.settings.drainMs);
+    await opened.worker.stop(drainMs);
+    opened.resign();
     await opened.store.close();
   }
 
@@ -259,14 +261,16 @@ export class Engine {
   async #start(): Promise<Opened> {
     const { backend, clock, random, logger, settings } = this.#parts;
     const { store, dispatcher } = await backend.open({ clock, random, logger });
-    const workerId = `${hostname()}:${process.pid}:${Buffer.from(random.bytes(6)).toString('hex')}`;
+    const name = `${hostname()}:${process.pid}:${Buffer.from(random.bytes(6)).toString('hex')}`;
+    const { workerId, resign } = await store.enlist(name);
     const worker = new Worker(
       workerId,
       { store, dispatcher, registry: this.registry, clock, random, logger },
       settings,
     );
     const wake = (): void => worker.wake();
-    const maintenance = new Maintenance({ store, clock, logger, everyMs: settings.sweepMs, wake });
+    const { sweepMs, leaseMs } = settings;
+    const maintenance = new Maintenance({ store, clock, logger, everyMs: sweepMs, graceMs: leaseMs, wake });
     dispatcher.onBell((changed) => {
       this.#watchers.notify(changed);
       worker.notice(changed).catch((error) => logger.error({ error }, 'news about tasks could not be read'));
@@ -274,7 +278,7 @@ export class Engine {
     });
     maintenance.start();
     worker.wake();
-    return { store, dispatcher, worker, maintenance };
+    return { store, dispatcher, worker, maintenance, resign };
   }
 }
 

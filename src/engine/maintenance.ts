@@ -13,17 +13,29 @@ export class Maintenance {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #everyMs: number;
+  readonly #graceMs: number;
   readonly #wake: () => void;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #stopped = false;
+  /** Leases of living workers that ran out, and since when we have seen so, on the monotonic clock. */
+  #overdue = new Map<string, number>();
 
-  constructor(parts: { store: TaskStore; clock: Clock; logger: Logger; everyMs: number; wake: () => void }) {
+  constructor(parts: {
+    store: TaskStore;
+    clock: Clock;
+    logger: Logger;
+    everyMs: number;
+    /** How long a living worker may be late with a renewal. */
+    graceMs: number;
+    wake: () => void;
+  }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
     this.#everyMs = parts.everyMs;
+    this.#graceMs = parts.graceMs;
     this.#wake = parts.wake;
   }
 
@@ -55,13 +67,30 @@ export class Maintenance {
 
   async #round(): Promise<void> {
     try {
-      for (const lost of await this.#store.lostLeases(BATCH)) await this.#recover(lost);
+      await this.#recoverAll(await this.#store.lostLeases(BATCH));
       const expired = internalError('expired before completion: the task outlived its TTL');
       await this.#store.sweep(BATCH, expired, DEFAULTS.expiredGraceMs);
     } catch (error) {
       this.#logger.error({ error }, 'a sweep of the task store failed; trying again');
     }
     this.#wake(); // Whatever a lost wake-up left lying is found here.
+  }
+
+  async #recoverAll(lost: readonly LostLease[]): Promise<void> {
+    const now = this.#clock.monotonic();
+    const overdue = new Map<string, number>();
+    for (const lease of lost) {
+      if (lease.worker !== 'alive') {
+        await this.#recover(lease);
+        continue;
+      }
+      // Alive but late: its event loop is blocked, or time jumped for all of us. It gets as long again as we watch.
+      const key = `${lease.taskId} ${lease.fence}`;
+      const since = this.#overdue.get(key) ?? now;
+      if (now - since >= this.#graceMs) await this.#recover(lease);
+      else overdue.set(key, since);
+    }
+    this.#overdue = overdue;
   }
 
   async #recover(lost: LostLease): Promise<void> {

@@ -100,6 +100,11 @@ export class Run implements RunControl {
     return this.#controller.signal;
   }
 
+  /** Its end is decided, though its handler may still be on the way out. */
+  get ended(): boolean {
+    return this.#by !== undefined;
+  }
+
   get over(): boolean {
     return this.#by !== undefined && this.#by !== 'cancelled' && this.#by !== 'timed_out';
   }

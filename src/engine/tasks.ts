@@ -88,9 +88,12 @@ export class Tasks implements AsyncDisposable {
     return this.engine.start();
   }
 
-  /** Stops taking work, lets what runs finish for `drainMs`, hands back the rest, closes the store. */
-  close(): Promise<void> {
-    return this.engine.close();
+  /**
+   * Stops taking work, lets what runs finish, hands back the rest without spending an attempt, closes the store.
+   * @param options.drainMs how long to let running tasks finish, in milliseconds. @default the option of `createTasks`
+   */
+  close(options: { drainMs?: number } = {}): Promise<void> {
+    return this.engine.close(options.drainMs);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -26,6 +26,8 @@ export class Worker {
   #taking = false;
   #again = false;
   #heartbeat: Timer | undefined;
+  #guard: Timer | undefined;
+  #alarm: Timer | undefined;
 
   constructor(
     id: string,
@@ -87,7 +89,7 @@ export class Worker {
     if (drainMs > 0) await Promise.race([this.#allDone(), this.#after(drainMs)]);
     for (const { run } of this.#runs.values()) run.release();
     await this.#allDone();
-    this.#heartbeat?.cancel();
+    for (const timer of [this.#heartbeat, this.#guard, this.#alarm]) timer?.cancel();
   }
 
   async #allDone(): Promise<void> {
@@ -107,7 +109,8 @@ export class Worker {
     try {
       while (this.#again && this.#free() > 0) {
         this.#again = false;
-        const taskIds = await this.#dispatcher.take(this.#free());
+        const { taskIds, nextAt } = await this.#dispatcher.take(this.#free());
+        this.#wakeAt(nextAt);
         const room = this.#free(); // Slots may have gone while the question was answered.
         if (taskIds.length === 0 || room <= 0) continue;
         this.#reserved += room;
@@ -125,6 +128,14 @@ export class Worker {
     } finally {
       this.#taking = false;
     }
+  }
+
+  /** Sleeping tasks and delayed retries are taken at their time, not at the next sweep. */
+  #wakeAt(nextAt: number | undefined): void {
+    this.#alarm?.cancel();
+    this.#alarm = undefined;
+    if (nextAt === undefined) return;
+    this.#alarm = this.#clock.setTimer(Math.max(0, nextAt - this.#clock.now()), () => this.wake());
   }
 
   #start(claimed: ClaimedTask): void {
@@ -147,6 +158,7 @@ export class Worker {
     });
     this.#runs.set(taskId, { run, done });
     this.#beat();
+    this.#guardLeases();
   }
 
   /** A task of a tool this process does not have: another process may, and no attempt is spent. */
@@ -174,12 +186,34 @@ export class Worker {
   }
 
   async #renew(): Promise<void> {
-    const leases = [...this.#runs.values()].map(({ run }) => run.claimed.lease);
+    const runs = [...this.#runs.values()].map(({ run }) => run);
+    const startedAt = this.#clock.monotonic();
     try {
-      const lost = await this.#store.renew(leases, this.#settings.leaseMs);
-      if (lost.length > 0) await this.notice(new Set(lost));
+      const leases = runs.map(({ claimed }) => claimed.lease);
+      const lost = new Set(await this.#store.renew(leases, this.#settings.leaseMs));
+      for (const run of runs) if (!lost.has(run.claimed.lease.taskId)) run.renewedAt = startedAt;
+      if (lost.size > 0) await this.notice(lost);
     } catch (error) {
       this.#logger.error({ error }, 'leases could not be renewed');
     }
+  }
+
+  /**
+   * A handler whose lease cannot be renewed stops before anybody else may begin. Measured on the monotonic clock: wall
+   * time that jumps says nothing about how long ago the last renewal was.
+   */
+  #guardLeases(): void {
+    const atWork = [...this.#runs.values()].flatMap(({ run }) => (run.ended ? [] : [run]));
+    if (this.#guard !== undefined || atWork.length === 0) return;
+    const { leaseMs } = this.#settings;
+    const safeMs = leaseMs - leaseMs / 10;
+    const oldest = Math.min(...atWork.map(({ renewedAt }) => renewedAt));
+    this.#guard = this.#clock.setTimer(Math.max(0, oldest + safeMs - this.#clock.monotonic()), () => {
+      this.#guard = undefined;
+      for (const run of atWork) {
+        if (this.#clock.monotonic() - run.renewedAt >= safeMs) run.leaseRanOut();
+      }
+      this.#guardLeases();
+    });
   }
 }

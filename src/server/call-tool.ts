@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   type InputRequiredResult,
+  isCallToolResult,
   SdkError,
   SdkErrorCode,
   type ServerContext,
@@ -118,7 +119,7 @@ async function awaitTask(
     const state = ended.state as TerminalState;
     // An internal error may be no more than what the handler threw: that is for the model to read.
     const chosen = state.status === 'failed' && state.error.code !== internalError.code;
-    return inlineAnswer(state, chosen ? state.error : undefined, ctx, parts);
+    return inlineAnswer(record.name, state, chosen ? state.error : undefined, ctx, parts);
   } catch (error) {
     if (!signal.aborted) return refuse(answerTo(error, record.name, logger), ctx, parts);
     // Nobody else knows the id. A legacy client whose connection breaks has not cancelled anything, though.
@@ -155,19 +156,25 @@ async function runInline(
     ...(prepared !== undefined && { prepared }),
     onProgress: progressReporter(ctx),
   });
-  return inlineAnswer(state, chosen, ctx, parts);
+  return inlineAnswer(tool.name, state, chosen, ctx, parts);
 }
 
 /** As the SDK answers a tool: what it threw is a failure the model can read, unless it chose a JSON-RPC error. */
 function inlineAnswer(
+  tool: string,
   state: TerminalState,
   chosen: RpcErrorObject | undefined,
   ctx: ServerContext,
   parts: ToolCallParts,
 ): CallToolResult {
   switch (state.status) {
-    case 'completed':
-      return plainResult(state.result) as CallToolResult;
+    case 'completed': {
+      const result: unknown = plainResult(state.result);
+      if (isCallToolResult(result)) return result;
+      // The SDK would blame the caller.
+      parts.tasks.logger.error({ tool }, 'a tool returned what is no result of MCP');
+      return refuse({ ...internalError, message: `tool ${tool} returned what is no result of MCP` }, ctx, parts);
+    }
     case 'failed':
       return chosen === undefined ? failure(state.error.message) : refuse(chosen, ctx, parts);
     case 'cancelled':

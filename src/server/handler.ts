@@ -19,6 +19,11 @@ export interface ServingOptions {
    * is no authentication
    */
   principal?: PrincipalOf;
+  /**
+   * Drain on the first SIGTERM or SIGINT, then exit; a second one exits at once. Only where this library owns the
+   * listener or stdio. @default true
+   */
+  signals?: boolean;
 }
 
 export interface TaskHandlerOptions extends ServingOptions {
@@ -41,7 +46,7 @@ export function createTaskHandler(
   const principalOf = options.principal ?? defaultPrincipal('local');
   const handler = createMcpHandler(withTasks(tasks, factory, principalOf), {
     maxRequestBodySize: options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes,
-    onerror: (error) => tasks.logger.warn({ error }, 'a request was refused or broke off'),
+    onerror: (error) => tasks.logger.info({ error }, 'a request was refused or broke off'),
   });
   return {
     ...handler,

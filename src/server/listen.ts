@@ -65,14 +65,17 @@ export async function listen(
     server.listen(port, host, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
+  let closing: Promise<void> | undefined;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
     port: bound,
-    close: () =>
-      new Promise<void>((resolve, reject) => {
+    close: () => {
+      closing ??= new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         if ('closeAllConnections' in server) server.closeAllConnections();
-      }),
+      });
+      return closing;
+    },
   };
 }
 

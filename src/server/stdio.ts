@@ -2,6 +2,12 @@ import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server
 import type { Tasks } from '../engine/index.ts';
 import { type ServingOptions, type TaskServerFactory, withTasks } from './handler.ts';
 import { defaultPrincipal } from './principal.ts';
+import { stopOnSignals } from './signals.ts';
+
+/** A process that has lived this long is no version probe. */
+const PROBE_MS = 1_000;
+/** Clients of the SDK close stdin, wait two seconds, and kill. */
+const PATIENCE_MS = 1_500;
 
 export interface StdioTaskServer {
   /** Resolves when the client has gone and running tasks are finished or handed back. */
@@ -11,8 +17,9 @@ export interface StdioTaskServer {
 }
 
 /**
- * Serves one client over this process's stdin and stdout, like the SDK's `serveStdio`. When the client closes stdin,
- * running tasks get `drainMs` to finish; the rest is handed back to the store, and the process can exit.
+ * Serves one client over this process's stdin and stdout, like the SDK's `serveStdio`. When the client closes stdin, or
+ * on SIGTERM or SIGINT, running tasks get a second and a half to finish, which is what clients allow; the rest is handed
+ * back to the store without spending an attempt, and the process can exit.
  *
  * Nothing else may write to stdout: the protocol owns it.
  */
@@ -22,16 +29,22 @@ export function serveTaskStdio(
   options: ServingOptions = {},
 ): StdioTaskServer {
   const principalOf = options.principal ?? defaultPrincipal('local');
-  // Not while somebody waits for an answer: the store is opened, and refused, before the first request.
-  tasks.start().catch((error) => tasks.logger.error({ error }, 'the task store could not be opened'));
+  // Not at once: to learn a server's versions, the SDK's client starts a second process, asks it `server/discover` and
+  // ends it. That one must not take tasks it cannot finish. A request that needs the store opens it earlier.
+  const settled = setTimeout(() => {
+    tasks.start().catch((error) => tasks.logger.error({ error }, 'the task store could not be opened'));
+  }, PROBE_MS);
   const connection = serveStdio(withTasks(tasks, factory, principalOf), {
-    onerror: (error) => tasks.logger.warn({ error }, 'a message was refused or the connection broke'),
+    onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
   });
   let ending: Promise<void> | undefined;
   const end = (): Promise<void> => {
+    clearTimeout(settled);
+    removeHandlers();
     ending ??= shutDown(connection, tasks);
     return ending;
   };
+  const removeHandlers = options.signals === false ? () => {} : stopOnSignals(end);
   const closed = new Promise<void>((resolve, reject) => {
     const stdinEnded = (): void => void end().then(resolve, reject);
     process.stdin.once('end', stdinEnded);
@@ -46,7 +59,7 @@ async function shutDown(connection: StdioServerHandle, tasks: Tasks): Promise<vo
   const keepAlive = setInterval(() => {}, 60_000);
   try {
     await connection.close();
-    await tasks.close();
+    await tasks.close({ drainMs: PATIENCE_MS });
   } finally {
     clearInterval(keepAlive);
   }

@@ -3,6 +3,7 @@ import type { Tasks } from '../engine/index.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
 import { defaultPrincipal } from './principal.ts';
+import { stopOnSignals } from './signals.ts';
 import { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
 
 export interface TaskServerOptions extends TaskHandlerOptions {
@@ -46,6 +47,7 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
   };
   let embedded: ReturnType<typeof createTaskHandler> | undefined;
   let stdio: StdioTaskServer | undefined;
+  let removeHandlers: (() => void) | undefined;
 
   return {
     async listen(listenOptions = {}) {
@@ -54,6 +56,7 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       const { fetch } = handler({ principal: defaultPrincipal(reach), ...options });
       const listening = await listen((request) => fetch(request), listenOptions);
       listeners.push(listening);
+      if (options.signals !== false) removeHandlers ??= stopOnSignals(() => this.close());
       return listening;
     },
     stdio() {
@@ -65,6 +68,7 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       return embedded.fetch(request, requestOptions);
     },
     async close() {
+      removeHandlers?.();
       await Promise.all(listeners.splice(0).map((listening) => listening.close()));
       await Promise.all(handlers.splice(0).map((made) => made.close()));
       await stdio?.close();

@@ -14,6 +14,7 @@ import type {
   TerminalState,
   WorkerLostRule,
 } from '../core/index.ts';
+import type { OperatorStore } from './operator-store.ts';
 
 /** The right to work on a task until `leaseUntil`. Every write of a worker carries it. */
 export interface Lease {
@@ -51,7 +52,9 @@ export type Release =
 
 /** One lease of a task, in hindsight. */
 export interface PastAttempt {
+  fence: number;
   attempt: number;
+  worker: string;
   startedAt: number;
   endedAt?: number;
   outcome?: string;
@@ -99,6 +102,18 @@ export interface LogEntry {
   at: number;
 }
 
+/** A line of a log as it is read; `dropped`: it only says that so many bytes were dropped where it stands. */
+export type LogLine = LogEntry & { dropped?: number };
+
+/** Some lines of a log, oldest first. */
+export interface LogPage {
+  lines: LogLine[];
+  /** Where the next page begins: a position in bytes, which dropping lines does not move. */
+  cursor: number;
+  /** Nothing followed when this was read. */
+  atEnd: boolean;
+}
+
 /** Where a task stands, as cheap to read as anything can be. */
 export interface TaskPulse {
   taskId: TaskId;
@@ -107,8 +122,13 @@ export interface TaskPulse {
   version: number;
 }
 
-/** A leased task whose worker let the lease run out. */
+/** A leased task whose worker is dead, or let the lease run out. */
 export interface LostLease {
+  /**
+   * What is known of its worker. One that is `alive` though its lease ran out (a blocked event loop, a machine that
+   * slept, a clock that jumped) deserves a moment to renew it.
+   */
+  worker: 'dead' | 'alive' | 'unknown';
   taskId: TaskId;
   fence: number;
   attempt: number;
@@ -144,7 +164,7 @@ export type Applied = 'applied' | 'refused' | 'lost';
  * gone after a power cut, together with every process that could have noticed.
  * @throws {StoreUnavailableError} from every method when the store cannot be written or read right now.
  */
-export interface TaskStore extends AsyncDisposable {
+export interface TaskStore extends OperatorStore, AsyncDisposable {
   /**
    * Resolves once the task is durable: from then on `get` finds it (SEP-2663, "Task Creation").
    * @throws {IdempotencyConflictError} when the key was used with another request.
@@ -177,10 +197,16 @@ export interface TaskStore extends AsyncDisposable {
   pastAttempts(taskId: TaskId): Promise<PastAttempt[]>;
   /** The latest progress and status message, lazily. */
   report(lease: Lease, report: { progress?: TaskProgress; statusMessage?: string }): Promise<Applied>;
-  /** Appends to the task's log, lazily. */
-  appendLog(lease: Lease, entries: readonly LogEntry[]): Promise<Applied>;
-  /** The task's log after `afterSeq`, oldest first. */
-  readLog(taskId: TaskId, afterSeq: number, limit: number): Promise<(LogEntry & { seq: number })[]>;
+  /**
+   * Appends to the task's log, lazily. Of a log that grows beyond `maxBytes` (50 MiB, where nothing is said) the first and
+   * the last half are kept; of a line, the first 64 KiB.
+   */
+  appendLog(lease: Lease, entries: readonly LogEntry[], maxBytes?: number): Promise<Applied>;
+  /**
+   * Whole lines of the task's log from `cursor` on, about `limitBytes` of them and at least one. The beginning is 0; a
+   * negative cursor counts from the end, to the next line that begins there. `undefined` for an unknown task.
+   */
+  readLog(taskId: TaskId, cursor: number, limitBytes: number): Promise<LogPage | undefined>;
   /** Questions of the task that have no answer yet. `undefined` as for `get`. */
   openQuestions(taskId: TaskId, principal: Principal): Promise<RecordedQuestion[] | undefined>;
   /**
@@ -190,7 +216,13 @@ export interface TaskStore extends AsyncDisposable {
   answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<string[] | undefined>;
   /** Decides the cancel at once, whoever works on the task. `undefined` as for `get`. */
   cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal' | undefined>;
-  /** Leases that ran out. */
+  /**
+   * Says that a worker of this process lives, until `resign` or the end of the process: where the machine can prove it,
+   * others need not wait for its leases to run out.
+   * @returns the id to lease tasks under
+   */
+  enlist(workerId: string): Promise<{ workerId: string; resign(): void }>;
+  /** Leases that ran out, and leases of workers that are proven dead; none of this process's own. */
   lostLeases(limit: number): Promise<LostLease[]>;
   /** Takes a lost task from its worker: ready again, or over. `lost` if somebody else was quicker. */
   recover(
@@ -199,9 +231,13 @@ export interface TaskStore extends AsyncDisposable {
   ): Promise<Applied>;
   /** Ends open tasks whose TTL is over and deletes terminal ones past their time; at most `limit` of each. */
   sweep(limit: number, expired: TerminalState, graceMs: number): Promise<{ expired: TaskId[]; deleted: number }>;
-  /** When the next ready task becomes available, if one is waiting for its time. */
-  nextAvailableAt(): Promise<number | undefined>;
   close(): Promise<void>;
+}
+
+export interface Taken {
+  taskIds: TaskId[];
+  /** When the next task becomes ready, in milliseconds since the Unix epoch. */
+  nextAt?: number;
 }
 
 /**
@@ -209,8 +245,8 @@ export interface TaskStore extends AsyncDisposable {
  * repeated or late, and `TaskStore.claim` decides.
  */
 export interface Dispatcher {
-  /** Ids of at most `limit` tasks that look ready. */
-  take(limit: number): Promise<TaskId[]>;
+  /** At most `limit` tasks that look ready, and when to look again if nothing rings before. */
+  take(limit: number): Promise<Taken>;
   /**
    * Calls back after something was committed, here or in another process. The set names the tasks that changed; without
    * it, any may have. Returns the function that ends the subscription.

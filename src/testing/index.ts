@@ -1,4 +1,5 @@
 export { aTask } from './builders.ts';
 export { ManualClock } from './manual-clock.ts';
-export { type OpenStore, storeSuite } from './store-suite.ts';
+export type { OpenStore } from './on-store.ts';
+export { storeSuite } from './store-suite.ts';
 export type { SuiteCase } from './suite.ts';

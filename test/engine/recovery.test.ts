@@ -134,10 +134,11 @@ describe('a task whose worker is gone', () => {
     sleepy(slow, true);
     const { taskId } = await start(slow, 'nap');
     await settle();
-    slow.freeze();
+    slow.freeze(); // It lives, so it gets a lease's time to renew; then it is overtaken.
     const quick = aProcess();
     sleepy(quick, false);
     await quick.start();
+    await takeOver(quick);
     await takeOver(quick);
     expect(await outcome(quick, taskId)).toMatchObject({ result: text('in time') });
     slow.thaw();

@@ -4,7 +4,7 @@ import { LOCAL_PRINCIPAL, NonRetryableError, RetryAfterError } from '../../src/c
 import { type Tasks, text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
-import { deferred, reaches, recordingLogger, settle, someTasks, start } from '../support/engine.ts';
+import { deferred, pass, reaches, recordingLogger, settle, someTasks, start } from '../support/engine.ts';
 import { scratchFolder } from '../support/stores.ts';
 
 const HOUR = 3_600_000;
@@ -39,13 +39,13 @@ describe('sleep', () => {
     tasks.registerTool('quick', {}, () => text('quick'));
     const { taskId } = await start(tasks, 'later');
     await settle();
-    clock.advance(0);
+    await pass(clock, 0);
     await settle();
     expect(await outcome(tasks, (await start(tasks, 'quick')).taskId)).toMatchObject({ status: 'completed' });
-    clock.advance(3 * HOUR - 1_000);
+    await pass(clock, 3 * HOUR - 1_000);
     await settle();
     expect(log).toEqual(['run 1', 'before']);
-    clock.advance(1_000);
+    await pass(clock, 1_000);
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('slept') });
     expect(log).toEqual(['run 1', 'before', 'run 1', 'after']);
@@ -61,7 +61,7 @@ describe('sleep', () => {
     });
     const { taskId } = await start(tasks, 'nap');
     await settle();
-    clock.advance(10_000);
+    await pass(clock, 10_000);
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('rested') });
     expect(runs).toBe(1);
   });
@@ -79,16 +79,16 @@ describe('sleep', () => {
     register(first);
     const { taskId } = await start(first, 'later');
     await settle();
-    clock.advance(0);
+    await pass(clock, 0);
     await settle();
     await first.close();
-    clock.advance(47 * HOUR);
+    await pass(clock, 47 * HOUR);
     const { tasks: second } = fresh({ store: store(), clock });
     register(second);
     await second.start();
     await settle();
     expect((await second.engine.get(taskId, LOCAL_PRINCIPAL)).state.status).toBe('working');
-    clock.advance(HOUR);
+    await pass(clock, HOUR);
     await settle();
     expect(await outcome(second, taskId)).toMatchObject({ result: text('attempt 1') });
     await second.close();
@@ -106,7 +106,7 @@ describe('sleep', () => {
     const { taskId } = await start(tasks, 'once');
     for (let minute = 0; minute < 120; minute += 10) {
       await settle(4);
-      clock.advance(600_000);
+      await pass(clock, 600_000);
     }
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ status: 'completed' });
@@ -127,11 +127,11 @@ describe('sleep', () => {
     });
     const { taskId } = await start(tasks, 'both');
     await settle();
-    clock.advance(HOUR / 2);
+    await pass(clock, HOUR / 2);
     await settle();
     gate.resolve();
     await settle();
-    clock.advance(HOUR / 2);
+    await pass(clock, HOUR / 2);
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('both') });
     expect(steps).toBe(1);
@@ -150,11 +150,11 @@ describe('a question with a deadline', () => {
     register(tasks);
     const { taskId } = await start(tasks, 'ask');
     await reaches(tasks, taskId, 'input_required');
-    clock.advance(20_000);
+    await pass(clock, 20_000);
     await settle();
-    clock.advance(HOUR - 20_000);
+    await pass(clock, HOUR - 20_000);
     await settle();
-    clock.advance(0); // The handler runs again, and its deadline is due at once.
+    await pass(clock, 0); // The handler runs again, and its deadline is due at once.
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('expired') });
     await answer(tasks, taskId, 'go'); // Too late, and no error.
   });
@@ -164,7 +164,7 @@ describe('a question with a deadline', () => {
     register(tasks, { onWorkerLost: 'fail' });
     const { taskId } = await start(tasks, 'ask');
     await reaches(tasks, taskId, 'input_required');
-    clock.advance(HOUR);
+    await pass(clock, HOUR);
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('expired') });
   });
 
@@ -173,9 +173,9 @@ describe('a question with a deadline', () => {
     register(tasks);
     const { taskId } = await start(tasks, 'ask');
     await reaches(tasks, taskId, 'input_required');
-    clock.advance(20_000);
+    await pass(clock, 20_000);
     await settle();
-    clock.advance(600_000);
+    await pass(clock, 600_000);
     await answer(tasks, taskId, 'go');
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('accept') });
   });
@@ -193,15 +193,15 @@ describe('thinking time', () => {
     });
     const { taskId } = await start(tasks, 'form');
     await settle();
-    clock.advance(5_000);
+    await pass(clock, 5_000);
     gates[0]?.resolve();
     await reaches(tasks, taskId, 'input_required');
-    clock.advance(20_000);
+    await pass(clock, 20_000);
     await settle();
-    clock.advance(54 * 60_000);
+    await pass(clock, 54 * 60_000);
     await answer(tasks, taskId, 'go');
     await settle();
-    clock.advance(50_000);
+    await pass(clock, 50_000);
     await settle();
     gates[1]?.resolve();
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('accept') });
@@ -216,10 +216,10 @@ describe('thinking time', () => {
     });
     const { taskId } = await start(tasks, 'form');
     await reaches(tasks, taskId, 'input_required');
-    clock.advance(10_000);
+    await pass(clock, 10_000);
     await answer(tasks, taskId, 'go');
     await settle();
-    clock.advance(60_000);
+    await pass(clock, 60_000);
     expect(await outcome(tasks, taskId)).toMatchObject({
       status: 'failed',
       error: { message: expect.stringMatching(/timed out/) },
@@ -252,13 +252,13 @@ describe('retry', () => {
     const attempts = flaky(tasks, [new Error('busy'), new Error('busy')], { retry: { backoffMs: 10_000 } });
     const { taskId } = await start(tasks, 'flaky');
     await settle();
-    clock.advance(4_999); // At least half of the wait.
+    await pass(clock, 4_999); // At least half of the wait.
     await settle();
     expect(attempts).toEqual([1]);
-    clock.advance(5_001);
+    await pass(clock, 5_001);
     await settle();
     expect(attempts).toEqual([1, 2]);
-    clock.advance(20_000);
+    await pass(clock, 20_000);
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('made it') });
     expect(attempts).toEqual([1, 2, 3]);
@@ -270,7 +270,7 @@ describe('retry', () => {
     const { taskId } = await start(tasks, 'flaky');
     for (let n = 0; n < 3; n += 1) {
       await settle();
-      clock.advance(1_000);
+      await pass(clock, 1_000);
     }
     const state = await outcome(tasks, taskId);
     expect(state).toMatchObject({
@@ -294,10 +294,10 @@ describe('retry', () => {
     const attempts = flaky(tasks, [new RetryAfterError('later', 90_000), new NonRetryableError('never')]);
     const { taskId } = await start(tasks, 'flaky');
     await settle();
-    clock.advance(89_000);
+    await pass(clock, 89_000);
     await settle();
     expect(attempts).toEqual([1]);
-    clock.advance(1_000);
+    await pass(clock, 1_000);
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ status: 'failed', error: { message: 'never' } });
     expect(attempts).toEqual([1, 2]);
@@ -318,7 +318,7 @@ describe('retry', () => {
     });
     const { taskId } = await start(tasks, 'card');
     await settle();
-    clock.advance(1_000);
+    await pass(clock, 1_000);
     await settle();
     expect(await outcome(tasks, taskId)).toMatchObject({ result: text('told the customer') });
     expect(calls).toBe(1);
@@ -412,7 +412,7 @@ describe('a handler that does not stop', () => {
     const next = await start(tasks, 'next');
     await settle();
     expect((await tasks.engine.get(next.taskId, LOCAL_PRINCIPAL)).state.status).toBe('working');
-    clock.advance(5_000);
+    await pass(clock, 5_000);
     expect(await outcome(tasks, next.taskId)).toMatchObject({ status: 'completed' });
     expect(lines.map(({ message }) => message)).toContainEqual(expect.stringMatching(/ignores its signal/));
     release.resolve();

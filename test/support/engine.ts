@@ -7,7 +7,14 @@ import { silent } from './stores.ts';
 /** Tasks in memory, on a clock that stands still. */
 export function someTasks(options: Partial<TasksOptions> = {}): { tasks: Tasks; clock: ManualClock } {
   const clock = (options.clock as ManualClock | undefined) ?? new ManualClock();
-  const tasks = createTasks({ store: sqliteStore(':memory:'), logger: silent, drainMs: 0, stopGraceMs: 0, ...options, clock });
+  const tasks = createTasks({
+    store: sqliteStore(':memory:'),
+    logger: silent,
+    drainMs: 0,
+    stopGraceMs: 0,
+    ...options,
+    clock,
+  });
   return { tasks, clock };
 }
 
@@ -69,4 +76,16 @@ export function recordingLogger(): { logger: Logger; lines: { level: string; fie
   const lines: { level: string; fields: object; message: string }[] = [];
   const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   return { logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines };
+}
+
+/**
+ * Lets time pass as it does for a living process: in pieces small enough that heartbeats are answered in between. One
+ * big `advance` is a process that stood still.
+ */
+export async function pass(clock: ManualClock, ms: number): Promise<void> {
+  for (let left = ms; ; left -= 5_000) {
+    clock.advance(Math.min(Math.max(left, 0), 5_000));
+    await settle(left > 60_000 ? 3 : 8);
+    if (left <= 5_000) return;
+  }
 }

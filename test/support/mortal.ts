@@ -19,6 +19,7 @@ export function mortal(backend: StoreBackend): StoreBackend & Fate {
   let dead = false;
   let frozen: Promise<void> | undefined;
   let thaw = (): void => {};
+  let resign = (): void => {};
   const living = async <Result>(call: () => Promise<Result>): Promise<Result> => {
     await frozen;
     return dead ? NEVER : call();
@@ -26,6 +27,7 @@ export function mortal(backend: StoreBackend): StoreBackend & Fate {
   return {
     kill() {
       dead = true;
+      resign(); // The operating system takes the locks of the dead.
     },
     freeze() {
       frozen = new Promise((resolve) => {
@@ -43,6 +45,13 @@ export function mortal(backend: StoreBackend): StoreBackend & Fate {
           const value = Reflect.get(target, name, target) as unknown;
           if (typeof value !== 'function') return value;
           const call = (...args: unknown[]) => Reflect.apply(value, target, args) as Promise<unknown>;
+          if (name === 'enlist') {
+            return async (workerId: string) => {
+              const enlisted = await target.enlist(workerId);
+              resign = enlisted.resign;
+              return enlisted;
+            };
+          }
           return name === 'close' ? call : (...args: unknown[]) => living(() => call(...args));
         },
       }) as TaskStore;

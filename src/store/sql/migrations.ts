@@ -33,7 +33,7 @@ const initial: Migration = {
       .addColumn('cancel_reason', 'text')
       .addColumn('version', 'integer', (c) => c.notNull())
       .addColumn('event_seq', 'integer', (c) => c.notNull())
-      .addColumn('log_seq', 'integer', (c) => c.notNull())
+      .addColumn('log_bytes', 'integer', (c) => c.notNull())
       .addColumn('fence', 'integer', (c) => c.notNull())
       .addColumn('attempt', 'integer', (c) => c.notNull())
       .addColumn('max_attempts', 'integer', (c) => c.notNull())
@@ -68,6 +68,7 @@ const initial: Migration = {
       db,
     );
     await sql`create index tasks_deletable on tasks (delete_at) where delete_at is not null`.execute(db);
+    await sql`create index tasks_by_creation on tasks (created_at, id)`.execute(db);
     await sql`create index tasks_of_principal on tasks (tenant, principal, created_at, id)`.execute(db);
     await sql`create index tasks_open_of_principal on tasks (tenant, principal) where run_state <> 'done'`.execute(db);
     await db.schema
@@ -88,6 +89,7 @@ const initial: Migration = {
       .addColumn('ended_at', 'integer')
       .addColumn('outcome', 'text')
       .addColumn('error', 'text')
+      .addColumn('event_seq', 'integer', (c) => c.notNull())
       .addPrimaryKeyConstraint('attempts_key', ['task_id', 'fence'])
       .execute();
     await db.schema
@@ -102,6 +104,7 @@ const initial: Migration = {
       .addColumn('error', 'text')
       .addColumn('started_at', 'integer')
       .addColumn('ended_at', 'integer', (c) => c.notNull())
+      .addColumn('event_seq', 'integer', (c) => c.notNull())
       .addPrimaryKeyConstraint('steps_key', ['task_id', 'step_key'])
       .execute();
     await db.schema
@@ -131,11 +134,9 @@ const initial: Migration = {
     await db.schema
       .createTable('logs')
       .addColumn('task_id', 'text', (c) => c.notNull())
-      .addColumn('seq', 'integer', (c) => c.notNull())
-      .addColumn('level', 'text', (c) => c.notNull())
-      .addColumn('text', 'text', (c) => c.notNull())
-      .addColumn('at', 'integer', (c) => c.notNull())
-      .addPrimaryKeyConstraint('logs_key', ['task_id', 'seq'])
+      .addColumn('start', 'integer', (c) => c.notNull())
+      .addColumn('body', 'text', (c) => c.notNull())
+      .addPrimaryKeyConstraint('logs_key', ['task_id', 'start'])
       .execute();
     await db.schema
       .createTable('idempotency_keys')

@@ -39,7 +39,7 @@ export function newTaskRow(task: NewTask, now: number): NewTaskRow {
     cancel_reason: null,
     version: 1,
     event_seq: 1,
-    log_seq: 0,
+    log_bytes: 0,
     fence: 0,
     attempt: 0,
     max_attempts: task.maxAttempts,

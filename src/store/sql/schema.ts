@@ -23,6 +23,8 @@ export interface Schema {
     ended_at: number | null;
     outcome: AttemptOutcome | null;
     error: string | null;
+    /** Its place in the task's timeline, among the events. */
+    event_seq: number;
   };
   steps: {
     task_id: string;
@@ -36,6 +38,8 @@ export interface Schema {
     error: string | null;
     started_at: number | null;
     ended_at: number;
+    /** Its place in the task's timeline, among the events. */
+    event_seq: number;
   };
   input_requests: {
     task_id: string;
@@ -51,7 +55,8 @@ export interface Schema {
     answered_at: number | null;
   };
   events: { task_id: string; seq: number; type: string; body: string | null; at: number };
-  logs: { task_id: string; seq: number; level: string; text: string; at: number };
+  /** Some lines each, `start` being where they begin in the log, in bytes; see commands/log.ts. */
+  logs: { task_id: string; start: number; body: string };
   idempotency_keys: {
     tenant: string;
     principal: string;
@@ -101,8 +106,10 @@ interface TasksTable {
   progress: string | null;
   cancel_reason: string | null;
   version: number;
+  /** The last number taken in the task's timeline. */
   event_seq: number;
-  log_seq: number;
+  /** Bytes ever logged, dropped ones included: where the next line begins. */
+  log_bytes: number;
   fence: number;
   attempt: number;
   max_attempts: number;

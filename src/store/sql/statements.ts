@@ -1,4 +1,5 @@
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely';
+import { inspectStatements } from './inspect-statements.ts';
 import type { AttemptOutcome, RunState, Schema } from './schema.ts';
 import { compile, slot } from './statement.ts';
 
@@ -34,7 +35,7 @@ const controlColumns = [
   'fence',
   'attempt',
   'event_seq',
-  'log_seq',
+  'log_bytes',
   'created_at',
   'ttl_ms',
   'keep_result_ms',
@@ -55,6 +56,10 @@ const claimColumns = [
   'tool_version',
 ] as const;
 
+/** What recovery needs of a leased task. */
+const leasedColumns = ['id', 'fence', 'attempt', 'max_attempts', 'on_worker_lost', 'lease_owner'] as const;
+
+export type LeasedRow = Pick<Tasks, (typeof leasedColumns)[number]>;
 export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: string | null };
 export type ControlRow = Pick<Tasks, (typeof controlColumns)[number]>;
 export type ClaimRow = Pick<Tasks, (typeof claimColumns)[number]>;
@@ -92,6 +97,8 @@ export function buildStatements() {
   const fence = slot<number>('fence');
   /** Rises with every visible change, even when the clock stands still or steps back. */
   const touched = sql<number>`max(${now}, updated_at + 1)`;
+  /** The number that the task's row was given in the same transaction: each entry of a timeline has one of its own. */
+  const takenEventSeq = sql<number>`(select event_seq from tasks where id = ${id})`;
   const held = () =>
     db.updateTable('tasks').where('id', '=', id).where('fence', '=', fence).where('run_state', '=', 'leased');
   const owned = () =>
@@ -103,6 +110,7 @@ export function buildStatements() {
       .where((eb) => eb.or([eb('tasks.delete_at', 'is', null), eb('tasks.delete_at', '>', now)]));
 
   return {
+    ...inspectStatements(db),
     insertTask: compile<NewTaskRow>(
       db
         .insertInto('tasks')
@@ -129,6 +137,7 @@ export function buildStatements() {
         ended_at: null,
         outcome: null,
         error: null,
+        event_seq: takenEventSeq,
       }),
     ),
     endAttempt: compile<{ id: string; fence: number; outcome: AttemptOutcome; error: string | null; now: number }>(
@@ -206,21 +215,14 @@ export function buildStatements() {
       db.selectFrom('tasks').select(['id', 'status', 'fence', 'version']).where('id', '=', id),
     ),
 
-    listReady: compile<{ now: number; limit: number }, { id: string }>(
+    listReady: compile<{ limit: number }, { id: string; available_at: number }>(
       db
         .selectFrom('tasks')
-        .select('id')
+        .select(['id', 'available_at'])
         .where('run_state', '=', 'ready')
-        .where('available_at', '<=', now)
         .orderBy('available_at')
         .orderBy('row_id')
         .limit(slot<number>('limit')),
-    ),
-    nextAvailable: compile<Record<string, never>, { at: number | null }>(
-      db
-        .selectFrom('tasks')
-        .select((eb) => eb.fn.min<number | null>('available_at').as('at'))
-        .where('run_state', '=', 'ready'),
     ),
     claim: compile<{ id: string; worker: string; until: number; now: number }, ClaimRow>(
       db
@@ -229,6 +231,7 @@ export function buildStatements() {
           run_state: 'leased' as RunState,
           fence: eb('fence', '+', 1),
           attempt: eb('attempt', '+', 1),
+          event_seq: eb('event_seq', '+', 1),
           lease_owner: slot<string>('worker'),
           lease_until: slot<number>('until'),
           leased_at: now,
@@ -244,6 +247,7 @@ export function buildStatements() {
       held().set((eb) => ({
         run_state: slot<RunState>('runState'),
         attempt: eb('attempt', '-', slot<number>('givenBack')),
+        event_seq: eb('event_seq', '+', 1),
         active_ms: eb('active_ms', '+', slot<number>('activeMs')),
         available_at: slot<number>('availableAt'),
         lease_owner: null,
@@ -353,9 +357,12 @@ export function buildStatements() {
           error: slot<string | null>('error'),
           started_at: null,
           ended_at: now,
+          event_seq: takenEventSeq,
         })
         .onConflict((conflict) => conflict.columns(['task_id', 'step_key']).doNothing()),
     ),
+    /** Takes a number in the timeline while the lease holds; nothing changes, and so the lease is lost, if not. */
+    takeEventSeq: compile<Fenced>(held().set((eb) => ({ event_seq: eb('event_seq', '+', 1) }))),
     hasRecords: compile<{ id: string }, { found: number }>(
       db.selectNoFrom((eb) =>
         eb
@@ -416,28 +423,37 @@ export function buildStatements() {
         .where('answered_at', 'is', null),
     ),
 
-    insertLog: compile<{ id: string; seq: number; level: string; text: string; at: number }>(
-      db.insertInto('logs').values({
-        task_id: id,
-        seq: slot<number>('seq'),
-        level: slot<string>('level'),
-        text: slot<string>('text'),
-        at: slot<number>('at'),
-      }),
+    insertLog: compile<{ id: string; start: number; body: string }>(
+      db.insertInto('logs').values({ task_id: id, start: slot<number>('start'), body: slot<string>('body') }),
     ),
-    setLogSeq: compile<{ id: string; seq: number }>(
+    setLogBytes: compile<{ id: string; bytes: number }>(
       db
         .updateTable('tasks')
-        .set({ log_seq: slot<number>('seq') })
+        .set({ log_bytes: slot<number>('bytes') })
         .where('id', '=', id),
     ),
-    readLog: compile<{ id: string; after: number; limit: number }, Schema['logs']>(
+    dropLog: compile<{ id: string; from: number; before: number }>(
+      db
+        .deleteFrom('logs')
+        .where('task_id', '=', id)
+        .where('start', '>=', slot<number>('from'))
+        .where('start', '<', slot<number>('before')),
+    ),
+    readLogBytes: compile<{ id: string }, Pick<Tasks, 'log_bytes'>>(
+      db.selectFrom('tasks').select('log_bytes').where('id', '=', id),
+    ),
+    /** Some lines each: those that hold `cursor`, if any do, and what follows. */
+    readLog: compile<{ id: string; cursor: number; limit: number }, Pick<Schema['logs'], 'start' | 'body'>>(
       db
         .selectFrom('logs')
-        .selectAll()
+        .select(['start', 'body'])
         .where('task_id', '=', id)
-        .where('seq', '>', slot<number>('after'))
-        .orderBy('seq')
+        .where(
+          'start',
+          '>=',
+          sql<number>`(select coalesce(max(start), 0) from logs where task_id = ${id} and start <= ${slot<number>('cursor')})`,
+        )
+        .orderBy('start')
         .limit(slot<number>('limit')),
     ),
 
@@ -453,25 +469,33 @@ export function buildStatements() {
     ),
     listAttempts: compile<
       { id: string },
-      Pick<Schema['attempts'], 'attempt' | 'started_at' | 'ended_at' | 'outcome' | 'error'>
+      Pick<Schema['attempts'], 'fence' | 'attempt' | 'worker' | 'started_at' | 'ended_at' | 'outcome' | 'error'>
     >(
       db
         .selectFrom('attempts')
-        .select(['attempt', 'started_at', 'ended_at', 'outcome', 'error'])
+        .select(['fence', 'attempt', 'worker', 'started_at', 'ended_at', 'outcome', 'error'])
         .where('task_id', '=', id)
         .orderBy('fence'),
     ),
 
-    listLost: compile<
-      { now: number; limit: number },
-      Pick<Tasks, 'id' | 'fence' | 'attempt' | 'max_attempts' | 'on_worker_lost' | 'lease_owner'>
-    >(
+    listOverdue: compile<{ now: number; limit: number }, LeasedRow>(
       db
         .selectFrom('tasks')
-        .select(['id', 'fence', 'attempt', 'max_attempts', 'on_worker_lost', 'lease_owner'])
+        .select(leasedColumns)
         .where('run_state', '=', 'leased')
         .where('lease_until', '<', now)
         .orderBy('lease_until')
+        .limit(slot<number>('limit')),
+    ),
+    listLeaseOwners: compile<Record<string, never>, { lease_owner: string | null }>(
+      db.selectFrom('tasks').select('lease_owner').distinct().where('run_state', '=', 'leased'),
+    ),
+    listLeasedBy: compile<{ worker: string; limit: number }, LeasedRow>(
+      db
+        .selectFrom('tasks')
+        .select(leasedColumns)
+        .where('run_state', '=', 'leased')
+        .where('lease_owner', '=', slot<string>('worker'))
         .limit(slot<number>('limit')),
     ),
     listExpired: compile<{ now: number; limit: number }, { id: string }>(
@@ -524,7 +548,7 @@ const newTaskColumns = [
   'cancel_reason',
   'version',
   'event_seq',
-  'log_seq',
+  'log_bytes',
   'fence',
   'attempt',
   'max_attempts',

@@ -1,68 +1,119 @@
 import type Database from 'better-sqlite3';
-import type { Clock, TaskId, Timer } from '../../core/index.ts';
+import type { Clock, Logger, TaskId, Timer } from '../../core/index.ts';
 import { all } from '../sql/statement.ts';
 import type { Statements } from '../sql/statements.ts';
-import type { Dispatcher } from '../store.ts';
+import type { Dispatcher, Taken } from '../store.ts';
+import { Bell } from './bell.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 type Listener = (changed: ReadonlySet<TaskId> | undefined) => void;
 
-/** How often to look whether another process has committed. */
-const OTHER_PROCESS_MS = 250;
+/** How often to look whether another process has committed, in case a bell was lost. */
+const NET_MS = 250;
+/** The same where the bell does not work at all. */
+const FAST_NET_MS = 25;
+/** A bell that has not been heard within this time of being rung does not work here. */
+const PROBE_MS = 1_000;
 
-/** Ready tasks are found by asking the table; wake-ups come from our own commits, and from watching others'. */
+export interface ScanDispatcherParts {
+  db: Database.Database;
+  commits: GroupCommit;
+  statements: Statements;
+  clock: Clock;
+  logger: Logger;
+  /** The bell file; undefined for a store that no other process can see. */
+  bellPath: string | undefined;
+}
+
+/** Ready tasks are found by asking the table; wake-ups come from our own commits, the bell, and a net under it. */
 export class ScanDispatcher implements Dispatcher {
-  readonly #commits: GroupCommit;
-  readonly #statements: Statements;
-  readonly #clock: Clock;
+  readonly #parts: ScanDispatcherParts;
   readonly #dataVersion: () => number;
   readonly #listeners = new Set<Listener>();
   #seenVersion: number;
-  #timer: Timer | undefined;
+  #bell: Bell | undefined;
+  #heard = false;
+  #netMs = NET_MS;
+  #net: Timer | undefined;
+  #probe: Timer | undefined;
 
-  constructor(db: Database.Database, commits: GroupCommit, statements: Statements, clock: Clock) {
-    this.#commits = commits;
-    this.#statements = statements;
-    this.#clock = clock;
-    const version = db.prepare('pragma data_version').pluck();
+  constructor(parts: ScanDispatcherParts) {
+    this.#parts = parts;
+    const version = parts.db.prepare('pragma data_version').pluck();
     this.#dataVersion = () => version.get() as number;
     this.#seenVersion = this.#dataVersion();
   }
 
-  async take(limit: number): Promise<TaskId[]> {
-    const now = this.#clock.now();
-    const rows = await this.#commits.read(() => all(this.#statements.listReady, { now, limit }));
-    return rows.map(({ id }) => id);
+  async take(limit: number): Promise<Taken> {
+    const { commits, statements, clock } = this.#parts;
+    // One more than asked for: the first that is not ready yet says when to come back.
+    const rows = await commits.read(() => all(statements.listReady, { limit: limit + 1 }));
+    const now = clock.now();
+    const ready = rows.filter(({ available_at }) => available_at <= now).slice(0, limit);
+    const next = rows.find(({ available_at }) => available_at > now);
+    return { taskIds: ready.map(({ id }) => id), ...(next !== undefined && { nextAt: next.available_at }) };
   }
 
   onBell(listener: Listener): () => void {
     this.#listeners.add(listener);
-    this.#watch();
+    this.#listen();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.stop();
     };
   }
 
-  /** Tells listeners what a commit of this process changed. */
-  ring(changed: ReadonlySet<TaskId> | undefined): void {
+  /** Tells everybody what a commit of this process changed. */
+  ring(changed: ReadonlySet<TaskId>): void {
     for (const listener of this.#listeners) listener(changed);
+    this.#bell?.ring();
   }
 
   stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#net?.cancel();
+    this.#probe?.cancel();
+    this.#net = undefined;
+    this.#bell?.close();
+    this.#bell = undefined;
   }
 
-  #watch(): void {
-    this.#timer ??= this.#clock.setTimer(OTHER_PROCESS_MS, () => {
-      this.#timer = undefined;
-      const version = this.#dataVersion(); // Moves only when another connection committed.
-      if (version !== this.#seenVersion) {
-        this.#seenVersion = version;
-        this.ring(undefined);
-      }
-      if (this.#listeners.size > 0) this.#watch();
+  #listen(): void {
+    const { bellPath, clock, logger } = this.#parts;
+    if (bellPath === undefined || this.#net !== undefined) return;
+    try {
+      this.#bell ??= new Bell(bellPath, () => this.#bellRang(), logger);
+      this.#heard = false;
+      this.#bell.ring(); // Whether it can be heard at all is tried at once.
+      this.#probe = clock.setTimer(PROBE_MS, () => {
+        if (this.#heard) return;
+        logger.warn({ path: bellPath }, 'the bell file is not heard on this file system; polling for changes instead');
+        this.#netMs = FAST_NET_MS;
+      });
+    } catch (error) {
+      logger.warn({ error }, 'the bell file cannot be used; polling for changes instead');
+      this.#netMs = FAST_NET_MS;
+    }
+    this.#castNet();
+  }
+
+  #bellRang(): void {
+    this.#heard = true;
+    this.#lookForOthers();
+  }
+
+  #castNet(): void {
+    this.#net = this.#parts.clock.setTimer(this.#netMs, () => {
+      this.#lookForOthers();
+      if (this.#listeners.size > 0) this.#castNet();
     });
+  }
+
+  /** The version moves only when another connection committed: our own rings say nothing new. */
+  #lookForOthers(): void {
+    if (!this.#parts.db.open) return;
+    const version = this.#dataVersion();
+    if (version === this.#seenVersion) return;
+    this.#seenVersion = version;
+    for (const listener of this.#listeners) listener(undefined);
   }
 }

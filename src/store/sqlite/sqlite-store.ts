@@ -1,17 +1,19 @@
+import { resolve } from 'node:path';
 import type Database from 'better-sqlite3';
-import type {
-  Answer,
-  Clock,
-  JsonValue,
-  NewTask,
-  Principal,
-  Question,
-  TaskId,
-  TaskProgress,
-  TerminalState,
+import {
+  type Answer,
+  type Clock,
+  DEFAULTS,
+  type JsonValue,
+  type NewTask,
+  type Principal,
+  type Question,
+  type TaskId,
+  type TaskProgress,
+  type TerminalState,
 } from '../../core/index.ts';
 import * as commands from '../sql/commands/index.ts';
-import { one } from '../sql/statement.ts';
+import { SqlOperations } from '../sql/operations.ts';
 import { buildStatements, type Statements } from '../sql/statements.ts';
 import type {
   Applied,
@@ -29,6 +31,7 @@ import type {
 import { ScanDispatcher } from './dispatcher.ts';
 import { GroupCommit } from './group-commit.ts';
 import { openDatabase } from './open.ts';
+import { WorkerLocks } from './worker-lock.ts';
 
 /**
  * Tasks in one SQLite file: the default for one machine. Nothing else has to be installed or run.
@@ -44,27 +47,42 @@ export function sqliteStore(path: string): StoreBackend {
   return {
     async open({ clock, random, logger }: StoreEnvironment) {
       const db = await openDatabase(path, logger);
+      const file = path === ':memory:' ? undefined : resolve(path);
       let dispatcher: ScanDispatcher | undefined;
       const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
       const statements = buildStatements();
-      dispatcher = new ScanDispatcher(db, commits, statements, clock);
-      return { store: new SqliteTaskStore(db, commits, statements, dispatcher, clock), dispatcher };
+      const bellPath = file && `${file}.bell`;
+      dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
+      const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
+      return { store: new SqliteTaskStore({ db, commits, statements, dispatcher, locks, clock }), dispatcher };
     },
   };
 }
 
-class SqliteTaskStore implements TaskStore {
+interface SqliteTaskStoreParts {
+  db: Database.Database;
+  commits: GroupCommit;
+  statements: Statements;
+  dispatcher: ScanDispatcher;
+  locks: WorkerLocks | undefined;
+  clock: Clock;
+}
+
+class SqliteTaskStore extends SqlOperations implements TaskStore {
   readonly #db: Database.Database;
   readonly #commits: GroupCommit;
   readonly #q: Statements;
   readonly #dispatcher: ScanDispatcher;
+  readonly #locks: WorkerLocks | undefined;
   readonly #clock: Clock;
 
-  constructor(db: Database.Database, commits: GroupCommit, q: Statements, dispatcher: ScanDispatcher, clock: Clock) {
+  constructor({ db, commits, statements, dispatcher, locks, clock }: SqliteTaskStoreParts) {
+    super(commits, statements, clock);
     this.#db = db;
     this.#commits = commits;
-    this.#q = q;
+    this.#q = statements;
     this.#dispatcher = dispatcher;
+    this.#locks = locks;
     this.#clock = clock;
   }
 
@@ -131,12 +149,12 @@ class SqliteTaskStore implements TaskStore {
     return this.#apply(lease, () => commands.report(this.#q, lease, news, this.#clock.now()), { flush: false });
   }
 
-  appendLog(lease: Lease, entries: readonly LogEntry[]) {
-    return this.#commits.write(() => commands.appendLog(this.#q, lease, entries), { flush: false });
+  appendLog(lease: Lease, entries: readonly LogEntry[], maxBytes: number = DEFAULTS.maxLogBytesPerTask) {
+    return this.#commits.write(() => commands.appendLog(this.#q, lease, entries, maxBytes), { flush: false });
   }
 
-  readLog(taskId: TaskId, afterSeq: number, limit: number) {
-    return this.#commits.read(() => commands.readLog(this.#q, taskId, afterSeq, limit));
+  readLog(taskId: TaskId, cursor: number, limitBytes: number) {
+    return this.#commits.read(() => commands.readLog(this.#q, taskId, cursor, limitBytes));
   }
 
   openQuestions(taskId: TaskId, principal: Principal) {
@@ -157,8 +175,17 @@ class SqliteTaskStore implements TaskStore {
     });
   }
 
-  lostLeases(limit: number) {
-    return this.#commits.read(() => commands.lostLeases(this.#q, limit, this.#clock.now()));
+  async enlist(workerId: string) {
+    const id = this.#locks?.hold(workerId) ?? workerId;
+    return { workerId: id, resign: () => this.#locks?.release(id) };
+  }
+
+  async lostLeases(limit: number) {
+    const now = this.#clock.now();
+    const owners = await this.#commits.read(() => commands.leaseOwners(this.#q));
+    const workers = new Map(owners.map((owner) => [owner, this.#locks?.probe(owner) ?? 'unknown']));
+    const lost = await this.#commits.read(() => commands.lostLeases(this.#q, workers, limit, now));
+    return lost.filter(({ workerId }) => this.#locks?.mine(workerId) !== true);
   }
 
   recover(lost: LostLease, decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState }) {
@@ -172,14 +199,10 @@ class SqliteTaskStore implements TaskStore {
     });
   }
 
-  async nextAvailableAt(): Promise<number | undefined> {
-    const row = await this.#commits.read(() => one(this.#q.nextAvailable, {}));
-    return row?.at ?? undefined;
-  }
-
   async close(): Promise<void> {
     this.#dispatcher.stop();
     await this.#commits.close();
+    this.#locks?.releaseAll();
     if (this.#db.open) this.#db.close();
   }
 

@@ -46,10 +46,10 @@ export function decodeAnswers(params: unknown, openKeys: ReadonlySet<string>): D
   return { ok: true, value: answers };
 }
 
-/** What a repeated call brings along from its earlier rounds, not validated. */
+/** What a repeated call brings along from its earlier rounds: not validated, unless the server verifies its state. */
 export interface EarlierRounds {
   answers: Readonly<Record<string, unknown>> | undefined;
-  state: string | undefined;
+  state: unknown;
 }
 
 /** @param request a call as the SDK hands it to a tool */
@@ -57,8 +57,7 @@ export function earlierRounds(request: {
   inputResponses?: Readonly<Record<string, unknown>> | undefined;
   requestState: () => unknown;
 }): EarlierRounds {
-  const state = request.requestState();
-  return { answers: request.inputResponses, state: typeof state === 'string' ? state : undefined };
+  return { answers: request.inputResponses, state: request.requestState() };
 }
 
 function decodeAnswer(response: unknown): Decoded<Answer> {

@@ -23,6 +23,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
     row.run_state = 'leased';
     row.fence = 1;
     row.attempt = 1;
+    row.event_seq = 2; // The second entry of its timeline is the attempt.
     row.lease_owner = options.claim.workerId;
     row.lease_until = now + options.claim.leaseMs;
     row.leased_at = now;

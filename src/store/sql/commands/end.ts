@@ -1,5 +1,6 @@
 import {
   type InputRequests,
+  logText,
   type Principal,
   type TaskEvent,
   type TaskId,
@@ -14,6 +15,8 @@ import { all, type Command, one, run } from '../statement.ts';
 import type { ControlRow, Statements } from '../statements.ts';
 
 const NO_QUESTIONS: InputRequests = {};
+/** The timeline tells why a task ended in a few words; the error itself is kept beside it. */
+const MAX_REASON_BYTES = 1_024;
 
 /** The row as the union `transition` decides over. Payloads do not take part in the decision. */
 export function stateOf(row: Pick<ControlRow, 'status'>, open: InputRequests = NO_QUESTIONS): TaskState {
@@ -37,10 +40,12 @@ export interface Ending {
   attempt: AttemptOutcome;
   /** When to forget the task, instead of at the end of its TTL. */
   deleteAt?: number;
+  /** Who asked for it, if somebody did. */
+  by?: string;
 }
 
 /** Ends an open task and everything that hangs on it, in one transaction. False: it was over already. */
-function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Command<boolean> {
+export function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Command<boolean> {
   const event: TaskEvent = { type: 'finished', outcome: ending.outcome };
   const next = transition(stateOf(row), event);
   if (!next.ok) return false;
@@ -63,12 +68,24 @@ function* end(q: Statements, row: ControlRow, ending: Ending, now: number): Comm
   } else if (outcome.status === 'failed') {
     yield* run(q.insertPayload, { id: row.id, kind: 'error', body: JSON.stringify(outcome.error) });
   }
-  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type: outcome.status, body: null, now });
+  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, ...endingEvent(ending), now });
   if (row.run_state === 'leased') {
     const error = outcome.status === 'failed' ? outcome.error.message : null;
     yield* run(q.endAttempt, { id: row.id, fence: row.fence, outcome: ending.attempt, error, now });
   }
   return true;
+}
+
+/** The end as the timeline tells it: why, but not with what result. */
+function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: string | null } {
+  const type = attempt === 'expired' ? 'expired' : outcome.status;
+  const why = {
+    ...(outcome.status === 'failed' && { message: logText(outcome.error.message, MAX_REASON_BYTES) }),
+    ...(outcome.status === 'completed' && outcome.result.isError === true && { isError: true }),
+    ...(outcome.status === 'cancelled' && outcome.reason !== undefined && { reason: outcome.reason }),
+    ...(by !== undefined && { by }),
+  };
+  return { type, body: Object.keys(why).length === 0 ? null : JSON.stringify(why) };
 }
 
 /** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks. */
@@ -100,7 +117,8 @@ export function* cancel(
   const row = yield* one(q.readOwnedControl, { id: taskId, ...ownerColumns(principal), now });
   if (row === undefined) return undefined;
   const outcome: TerminalState = { status: 'cancelled', ...(reason !== undefined && { reason }) };
-  return (yield* end(q, row, { outcome, attempt: 'cancelled' }, now)) ? 'cancelled' : 'already_terminal';
+  const ending: Ending = { outcome, attempt: 'cancelled', by: principal.subject };
+  return (yield* end(q, row, ending, now)) ? 'cancelled' : 'already_terminal';
 }
 
 export function* recover(
@@ -117,7 +135,8 @@ export function* recover(
   yield* run(q.returnToReady, { id: lost.taskId, fence: lost.fence, now });
   yield* run(q.endAttempt, { id: lost.taskId, fence: lost.fence, outcome: 'lost', error: null, now });
   yield* run(q.bumpEvent, { id: lost.taskId });
-  yield* run(q.insertEvent, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body: null, now });
+  const body = JSON.stringify({ worker: lost.workerId, attempt: lost.attempt });
+  yield* run(q.insertEvent, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body, now });
   return 'applied';
 }
 

@@ -1,5 +1,8 @@
 export { create } from './create.ts';
 export { cancel, finish, recover, sweep } from './end.ts';
 export { answer, ask, expireQuestion } from './input.ts';
-export { history, lostLeases, openQuestions, pastAttempts, pulses, readLog, readRecord } from './read.ts';
-export { appendLog, claim, note, recordStep, release, renew, report } from './work.ts';
+export { countTasks, findIds, inspectTask, listTasks, payloads, timeline } from './inspect.ts';
+export { appendLog, readLog } from './log.ts';
+export { cancelTasks, deleteLogPiece, deleteTask, hide, requeue } from './operate.ts';
+export { history, leaseOwners, lostLeases, openQuestions, pastAttempts, pulses, readRecord } from './read.ts';
+export { claim, note, recordStep, release, renew, report } from './work.ts';

@@ -68,7 +68,7 @@ export function* answer(
   if (keys.length === 0) return [];
   // Any answer wakes a parked handler: it may be all it waits for.
   const runState = row.run_state === 'parked' ? 'ready' : row.run_state;
-  yield* received(q, row, { type: 'input_received', keys }, runState, now);
+  yield* received(q, row, { type: 'input_received', keys, by: principal.subject }, runState, now);
   return keys;
 }
 
@@ -76,7 +76,7 @@ export function* answer(
 function* received(
   q: Statements,
   row: ControlRow,
-  what: { type: string; keys: string[] },
+  { type, ...body }: { type: string; keys: string[]; by?: string },
   runState: RunState,
   now: number,
 ): Command<void> {
@@ -84,6 +84,5 @@ function* received(
   const next = transition(stateOf(row), { type: 'input_received', remaining });
   if (!next.ok) return;
   yield* run(q.setStatus, { id: row.id, status: next.state.status, runState, now });
-  const body = JSON.stringify({ keys: what.keys });
-  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type: what.type, body, now });
+  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type, body: JSON.stringify(body), now });
 }

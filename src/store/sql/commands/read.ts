@@ -1,8 +1,8 @@
 import type { Principal, TaskId, TaskRecord } from '../../../core/index.ts';
-import type { History, LogEntry, LostLease, PastAttempt, RecordedQuestion, TaskPulse } from '../../store.ts';
+import type { History, LostLease, PastAttempt, RecordedQuestion, TaskPulse } from '../../store.ts';
 import { ownerColumns, toInputRequests, toQuestion, toRecord } from '../rows.ts';
 import { all, type Command, one } from '../statement.ts';
-import type { Statements } from '../statements.ts';
+import type { LeasedRow, Statements } from '../statements.ts';
 
 export function* readRecord(
   q: Statements,
@@ -33,8 +33,10 @@ export function* history(q: Statements, taskId: TaskId): Command<History> {
 
 export function* pastAttempts(q: Statements, taskId: TaskId): Command<PastAttempt[]> {
   const rows = yield* all(q.listAttempts, { id: taskId });
-  return rows.map(({ attempt, started_at, ended_at, outcome, error }) => ({
+  return rows.map(({ fence, attempt, worker, started_at, ended_at, outcome, error }) => ({
+    fence,
     attempt,
+    worker,
     startedAt: started_at,
     ...(ended_at !== null && { endedAt: ended_at }),
     ...(outcome !== null && { outcome }),
@@ -64,20 +66,29 @@ export function* openQuestions(
   return questions.filter(({ answer }) => answer === undefined);
 }
 
-export function* readLog(
-  q: Statements,
-  taskId: TaskId,
-  afterSeq: number,
-  limit: number,
-): Command<(LogEntry & { seq: number })[]> {
-  const rows = yield* all(q.readLog, { id: taskId, after: afterSeq, limit });
-  return rows.map(({ seq, level, text, at }) => ({ seq, level: level as LogEntry['level'], text, at }));
+/** Ids of workers that hold leases. */
+export function* leaseOwners(q: Statements): Command<string[]> {
+  const rows = yield* all(q.listLeaseOwners, {});
+  return rows.flatMap(({ lease_owner }) => (lease_owner === null ? [] : [lease_owner]));
 }
 
-export function* lostLeases(q: Statements, limit: number, now: number): Command<LostLease[]> {
+/** Leases that ran out, and every lease of the dead. */
+export function* lostLeases(
+  q: Statements,
+  workers: ReadonlyMap<string, LostLease['worker']>,
+  limit: number,
+  now: number,
+): Command<LostLease[]> {
+  const rows = new Map<string, LeasedRow>();
+  for (const row of yield* all(q.listOverdue, { now, limit })) rows.set(row.id, row);
+  for (const [worker, state] of workers) {
+    if (state !== 'dead') continue;
+    for (const row of yield* all(q.listLeasedBy, { worker, limit })) rows.set(row.id, row);
+  }
   const lost: LostLease[] = [];
-  for (const row of yield* all(q.listLost, { now, limit })) {
+  for (const row of rows.values()) {
     const records = yield* one(q.hasRecords, { id: row.id });
+    const workerId = row.lease_owner ?? '';
     lost.push({
       taskId: row.id,
       fence: row.fence,
@@ -85,7 +96,8 @@ export function* lostLeases(q: Statements, limit: number, now: number): Command<
       maxAttempts: row.max_attempts,
       rule: row.on_worker_lost as LostLease['rule'],
       hasRecords: records?.found === 1,
-      workerId: row.lease_owner ?? '',
+      workerId,
+      worker: workers.get(workerId) ?? 'unknown',
     });
   }
   return lost;

@@ -1,5 +1,5 @@
 import type { JsonValue, NewTask, TaskId, TaskProgress } from '../../../core/index.ts';
-import type { Applied, ClaimedTask, ClaimOptions, Lease, LogEntry, NewStep, Release } from '../../store.ts';
+import type { Applied, ClaimedTask, ClaimOptions, Lease, NewStep, Release } from '../../store.ts';
 import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
@@ -52,6 +52,9 @@ export function* release(q: Statements, lease: Lease, how: Release, activeMs: nu
   yield* run(q.release, { id, fence, ...next, givenBack: how.to === 'retry' ? 0 : 1, activeMs });
   const outcome = how.to === 'retry' ? 'failed' : how.to === 'parked' ? 'parked' : 'released';
   yield* run(q.endAttempt, { id, fence, outcome, error: how.to === 'retry' ? how.error : null, now });
+  const type = ({ parked: 'parked', ready: 'released', retry: 'retry_scheduled' } as const)[how.to];
+  const body = next.availableAt > now ? JSON.stringify({ until: next.availableAt }) : null;
+  yield* run(q.insertEvent, { id, seq: row.event_seq + 1, type, body, now });
   return 'applied';
 }
 
@@ -79,9 +82,10 @@ export function* note(q: Statements, lease: Lease, type: string, body: JsonValue
 }
 
 export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: number): Command<Applied> {
-  if ((yield* heldRow(q, lease)) === undefined) return 'lost';
   const { key, name, ordinal, seq, body, error = null } = step;
   const { taskId: id, fence } = lease;
+  // Checks the lease as well. A step needs no row among the events: its own tells all the timeline has to.
+  if ((yield* run(q.takeEventSeq, { id, fence })) === 0) return 'lost';
   const inserted = yield* run(q.insertStep, { id, fence, key, name, ordinal, seq, body, error, now });
   return inserted === 1 ? 'applied' : 'refused';
 }
@@ -100,16 +104,4 @@ export function* report(
     now,
   });
   return changed === 1 ? 'applied' : 'lost';
-}
-
-export function* appendLog(q: Statements, lease: Lease, entries: readonly LogEntry[]): Command<Applied> {
-  const row = yield* heldRow(q, lease);
-  if (row === undefined) return 'lost';
-  let seq = row.log_seq;
-  for (const { level, text, at } of entries) {
-    seq += 1;
-    yield* run(q.insertLog, { id: lease.taskId, seq, level, text, at });
-  }
-  yield* run(q.setLogSeq, { id: lease.taskId, seq });
-  return 'applied';
 }

@@ -1,0 +1,145 @@
+import type {
+  JsonObject,
+  JsonValue,
+  Principal,
+  Question,
+  RpcErrorObject,
+  TaskId,
+  TaskProgress,
+  TaskStatus,
+  WorkerLostRule,
+} from '../core/index.ts';
+import type { PastAttempt } from './store.ts';
+
+/** Who is to move: a worker may take it, one holds it, nobody until an answer comes or a time is reached, or it is over. */
+export type RunState = 'ready' | 'leased' | 'parked' | 'done';
+
+/** Which tasks. What is left out does not restrict. */
+export interface TaskFilter {
+  status?: TaskStatus | readonly TaskStatus[];
+  /** The tool. */
+  name?: string;
+  principal?: Principal;
+  /** Created then or later, in milliseconds since the Unix epoch. */
+  since?: number;
+  /** Created before. */
+  until?: number;
+  /** Each of these has this value. */
+  labels?: JsonObject;
+}
+
+export interface ListOptions extends TaskFilter {
+  limit: number;
+  /** Where an earlier page said it ended. */
+  cursor?: string;
+}
+
+/** A task without its payloads, whoever's it is. */
+export interface TaskOverview {
+  taskId: TaskId;
+  principal: Principal;
+  method: string;
+  name: string;
+  status: TaskStatus;
+  runState: RunState;
+  statusMessage?: string;
+  progress?: TaskProgress;
+  attempt: number;
+  createdAt: number;
+  updatedAt: number;
+  endedAt?: number;
+  /** When an open task is aborted, or a terminal one disappears; null: never. */
+  expiresAt: number | null;
+  labels?: JsonObject;
+}
+
+export interface TaskPage {
+  tasks: TaskOverview[];
+  /** Where the next page begins; there is none without it. Holds whatever is created or deleted meanwhile. */
+  nextCursor?: string;
+}
+
+export interface TaskCounts {
+  total: number;
+  byStatus: Record<TaskStatus, number>;
+  byRunState: Record<RunState, number>;
+}
+
+export interface InspectedQuestion {
+  key: string;
+  message: string;
+  askedAt: number;
+  deadline?: number;
+  answeredAt?: number;
+  /** How it was answered: `accept`, `decline`, `cancel`, or `expired`. */
+  action?: string;
+  /** The subject of the principal who answered. */
+  by?: string;
+}
+
+/** Everything about a task but its payloads. */
+export interface TaskInspection extends TaskOverview {
+  revision: string;
+  toolVersion?: string;
+  ttlMs: number | null;
+  timeoutMs?: number;
+  maxAttempts: number;
+  onWorkerLost: WorkerLostRule;
+  /** Milliseconds its handler has worked, waiting for answers not counted, as far as the store was told. */
+  activeMs: number;
+  /** When it may be taken at the earliest, while it is `ready`. */
+  availableAt?: number;
+  lease?: { worker: string; fence: number; since: number; until: number };
+  /** Code and message of a failed task's error. */
+  error?: Pick<RpcErrorObject, 'code' | 'message'>;
+  cancelReason?: string;
+  questions: InspectedQuestion[];
+  steps: number;
+  /** Bytes ever logged. */
+  logBytes: number;
+}
+
+/** What a task was given, and what came of it. */
+export interface TaskPayloads {
+  input: JsonValue;
+  prepared?: JsonValue;
+  result?: JsonValue;
+  error?: JsonValue;
+  steps: { name: string; ordinal: number; value?: JsonValue; error?: JsonValue }[];
+  answers: { key: string; question: Question; answer?: JsonValue }[];
+}
+
+/** One entry of a task's timeline. `type` is past tense: `created`, `claimed`, `step_recorded`, `input_received` … */
+export interface TimelineEntry {
+  /** Grows from entry to entry; not every number is taken. */
+  seq: number;
+  type: string;
+  body: JsonObject | null;
+  at: number;
+}
+
+/** What operators ask of a store, and do to it: every task, whoever's it is. Nothing here may be reached by a peer. */
+export interface OperatorStore {
+  /**
+   * Newest first, by `createdAt` and then by id. Goes through the store in small pieces, so that a rare match in a large
+   * store keeps nobody waiting.
+   * @throws {TypeError} when the cursor is not one that an earlier page gave.
+   */
+  list(options: ListOptions): Promise<TaskPage>;
+  /** How many tasks there are. Counted in small pieces: exact once nothing moves. */
+  counts(): Promise<TaskCounts>;
+  inspect(taskId: TaskId): Promise<TaskInspection | undefined>;
+  /** The leases the task has had, oldest first. */
+  attempts(taskId: TaskId): Promise<PastAttempt[]>;
+  /** Entries after `after`, oldest first. */
+  timeline(taskId: TaskId, after: number, limit: number): Promise<TimelineEntry[]>;
+  payloads(taskId: TaskId): Promise<TaskPayloads | undefined>;
+  /** Ids that begin with `prefix`. */
+  findIds(prefix: string, limit: number): Promise<TaskId[]>;
+  /** Creates a task like a finished one, with the same arguments; the old one stays as it is. */
+  requeue(taskId: TaskId, as: TaskId): Promise<'requeued' | 'still_open' | undefined>;
+  /** Cancels those that are open; the result names them. `by` is for the timeline. */
+  cancelAll(which: readonly TaskId[] | TaskFilter, reason: string, by: string): Promise<TaskId[]>;
+  /** Cancels the task if it is open, and deletes everything there is of it. False: there was nothing. */
+  remove(taskId: TaskId): Promise<boolean>;
+}

@@ -1,0 +1,192 @@
+import { type Kysely, sql } from 'kysely';
+import type { RunState, Schema } from './schema.ts';
+import { compile, slot } from './statement.ts';
+
+type Tasks = Schema['tasks'];
+
+/** What a list shows of a task. */
+const overviewColumns = [
+  'id',
+  'tenant',
+  'principal',
+  'origin_method',
+  'tool',
+  'status',
+  'run_state',
+  'status_message',
+  'progress',
+  'attempt',
+  'created_at',
+  'updated_at',
+  'terminal_at',
+  'expires_at',
+  'labels',
+] as const satisfies readonly (keyof Tasks)[];
+
+export type OverviewRow = Pick<Tasks, (typeof overviewColumns)[number]>;
+export type FullRow = Omit<Tasks, 'row_id'> & { row_id: number };
+export interface TimelineRow {
+  seq: number;
+  type: string;
+  body: string | null;
+  at: number;
+  /** The worker of an attempt, the name of a step. */
+  name: string | null;
+  ordinal: number | null;
+  fence: number | null;
+}
+
+interface Before {
+  beforeAt: number;
+  beforeId: string;
+}
+interface Between extends Before {
+  lastAt: number;
+  lastId: string;
+  tenant: string | null;
+  principal: string | null;
+  tool: string | null;
+  limit: number;
+  s1: string | null;
+  s2: string | null;
+  s3: string | null;
+  s4: string | null;
+  s5: string | null;
+}
+
+/** The statements of operators. None of them is needed to serve. */
+export function inspectStatements(db: Kysely<Schema>) {
+  const id = slot<string>('id');
+  const limit = slot<number>('limit');
+  const after = slot<number>('after');
+  const before = sql<boolean>`(created_at, id) < (${slot<number>('beforeAt')}, ${slot<string>('beforeId')})`;
+  const statuses = (['s1', 's2', 's3', 's4', 's5'] as const).map((name) => slot<Tasks['status']>(name));
+  /** A condition that holds for everything where its value is null. */
+  const unlessNull = (name: 'tenant' | 'principal' | 'tool') =>
+    sql<boolean>`(${slot<string | null>(name)} is null or ${sql.ref(name)} = ${slot<string | null>(name)})`;
+
+  return {
+    /** The key that lies `skip` tasks on, so that a page looks at no more than those. */
+    keyOlderThan: compile<Before & { since: number; skip: number }, Pick<Tasks, 'created_at' | 'id'>>(
+      db
+        .selectFrom('tasks')
+        .select(['created_at', 'id'])
+        .where(before)
+        .where('created_at', '>=', slot<number>('since'))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .offset(slot<number>('skip')),
+    ),
+    listOverviews: compile<Between, OverviewRow>(
+      db
+        .selectFrom('tasks')
+        .select(overviewColumns)
+        .where(before)
+        .where(sql<boolean>`(created_at, id) >= (${slot<number>('lastAt')}, ${slot<string>('lastId')})`)
+        .where('status', 'in', statuses)
+        .where(unlessNull('tenant'))
+        .where(unlessNull('principal'))
+        .where(unlessNull('tool'))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit),
+    ),
+    countTasks: compile<
+      { after: number; limit: number },
+      Pick<Tasks, 'status' | 'run_state'> & { found: number; last: number }
+    >(
+      db
+        .selectFrom(
+          db
+            .selectFrom('tasks')
+            .select(['row_id', 'status', 'run_state'])
+            .where('row_id', '>', after)
+            .orderBy('row_id')
+            .limit(limit)
+            .as('some'),
+        )
+        .select((eb) => [
+          'status',
+          'run_state',
+          eb.fn.countAll<number>().as('found'),
+          eb.fn.max<number>('row_id').as('last'),
+        ])
+        .groupBy(['status', 'run_state']),
+    ),
+    findIds: compile<{ prefix: string; beyond: string; limit: number }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('id', '>=', slot<string>('prefix'))
+        .where('id', '<', slot<string>('beyond'))
+        .orderBy('id')
+        .limit(limit),
+    ),
+    readFull: compile<{ id: string }, FullRow>(db.selectFrom('tasks').selectAll().where('id', '=', id)),
+    countSteps: compile<{ id: string }, { found: number }>(
+      db
+        .selectFrom('steps')
+        .select((eb) => eb.fn.countAll<number>().as('found'))
+        .where('task_id', '=', id),
+    ),
+    listAsked: compile<{ id: string }, Omit<Schema['input_requests'], 'task_id' | 'seq' | 'created_fence'>>(
+      db
+        .selectFrom('input_requests')
+        .select(['request_key', 'question', 'created_at', 'deadline', 'answer', 'action', 'responder', 'answered_at'])
+        .where('task_id', '=', id)
+        .orderBy('seq'),
+    ),
+    listPayloads: compile<{ id: string }, Pick<Schema['task_payloads'], 'kind' | 'body'>>(
+      db.selectFrom('task_payloads').select(['kind', 'body']).where('task_id', '=', id),
+    ),
+    listRecordedSteps: compile<{ id: string }, Pick<Schema['steps'], 'name' | 'ordinal' | 'body' | 'error'>>(
+      db
+        .selectFrom('steps')
+        .select(['name', 'ordinal', 'body', 'error'])
+        .where('task_id', '=', id)
+        .orderBy('event_seq'),
+    ),
+    /** Events, attempts and steps took their numbers from one row, so they merge into one order. */
+    timeline: compile<{ id: string; after: number; limit: number }, TimelineRow>({
+      compile: () =>
+        sql`
+          select seq, type, body, at, null as name, null as ordinal, null as fence
+            from events where task_id = ${id} and seq > ${after}
+          union all
+          select event_seq, 'claimed', null, started_at, worker, attempt, fence
+            from attempts where task_id = ${id} and event_seq > ${after}
+          union all
+          select event_seq, case when error is null then 'step_recorded' else 'step_failed' end, null, ended_at, name, ordinal, null
+            from steps where task_id = ${id} and event_seq > ${after}
+          order by seq limit ${limit}`.compile(db),
+    }),
+
+    copyInput: compile<{ id: string; as: string }>(
+      db
+        .insertInto('task_payloads')
+        .columns(['task_id', 'kind', 'body', 'key_id'])
+        .expression(
+          db
+            .selectFrom('task_payloads')
+            .select([sql<string>`${slot<string>('as')}`.as('task_id'), 'kind', 'body', 'key_id'])
+            .where('task_id', '=', id)
+            .where('kind', 'in', ['input', 'prepared']),
+        ),
+    ),
+    hide: compile<{ id: string; now: number }>(
+      db
+        .updateTable('tasks')
+        .set({ delete_at: slot<number>('now') })
+        .where('id', '=', id)
+        .where('run_state', '=', 'done' satisfies RunState),
+    ),
+    /** Some rows of a log, which can be the largest thing there is of a task. */
+    deleteLogPiece: compile<{ id: string; limit: number }>(
+      db
+        .deleteFrom('logs')
+        .where('start', 'in', db.selectFrom('logs').select('start').where('task_id', '=', id).limit(limit))
+        .where('task_id', '=', id),
+    ),
+  };
+}
