@@ -18,7 +18,7 @@ export const storeLifecycles: Figure = {
       bench.progress(`run ${run} of ${RUNS}`);
       await using store = await openStore(bench.folder());
       await lifecycles(store, WARM_UP);
-      return lifecycles(store, TASKS);
+      return await lifecycles(store, TASKS); // Before the store closes.
     });
     return { values };
   },

@@ -8,7 +8,7 @@ const NOTE_BYTES = 80;
  * `maxBytes` with a note of how much is missing. A line that was cut is not cut again.
  */
 export function logText(line: unknown, maxBytes: number = MAX_LOG_LINE_BYTES): string {
-  const text = line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : String(line);
+  const text = typeof line === 'string' ? line : asText(line);
   if (text.length * 3 <= maxBytes) return text; // UTF-8 has three bytes per UTF-16 unit at most.
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return text;
@@ -18,6 +18,15 @@ export function logText(line: unknown, maxBytes: number = MAX_LOG_LINE_BYTES): s
   let end = Math.min(kept, head.length);
   while (end > 0 && isContinuation(head[end])) end -= 1; // Not in the middle of a character.
   return `${head.toString('utf8', 0, end)} … (${bytes - end} more bytes of this line were dropped)`;
+}
+
+function asText(line: unknown): string {
+  if (line instanceof Uint8Array) return Buffer.from(line).toString('utf8');
+  try {
+    return String(line);
+  } catch {
+    return Object.prototype.toString.call(line); // What cannot be said is no reason to fail.
+  }
 }
 
 function isContinuation(byte: number | undefined): boolean {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import {
   type Answer,
   AnswerInvalidError,
   type Clock,
+  canonicalJson,
   isTerminal,
   type JsonValue,
   type Logger,
@@ -16,10 +18,11 @@ import {
   type TaskRecord,
   type TerminalState,
 } from '../core/index.ts';
-import type { Dispatcher, StoreBackend, TaskStore } from '../store/index.ts';
+import type { Dispatcher, LogPage, StoreBackend, TaskStore } from '../store/index.ts';
 import { type Definition, Registry } from './definition.ts';
 import { EphemeralContext } from './ephemeral-context.ts';
 import { answerProblem } from './form-schema.ts';
+import { Inspector, type LogReadOptions, logRange } from './inspector.ts';
 import { Maintenance } from './maintenance.ts';
 import { completed, thrown } from './outcome.ts';
 import { Watchers } from './watchers.ts';
@@ -30,6 +33,7 @@ export interface EngineSettings extends WorkerSettings {
   drainMs: number;
   maxOpenTasksPerPrincipal: number;
   maxTtlMs: number;
+  orphanGraceMs: number;
 }
 
 export interface EngineParts {
@@ -50,6 +54,14 @@ export interface CreateRequest {
   abilities: RequestorAbilities;
   originRequestId?: string;
   traceparent?: string;
+  /** The same key, tool, principal and input again are the same task. */
+  idempotencyKey?: string;
+}
+
+/** `existing`: the request had come before, and this is its task. */
+export interface CreatedTask {
+  task: TaskRecord;
+  existing: boolean;
 }
 
 interface Opened {
@@ -81,10 +93,15 @@ export class Engine {
     await this.#open();
   }
 
-  /** Resolves once the task is durable. Bad requests are the caller's to refuse before. */
-  async create(request: CreateRequest): Promise<TaskRecord> {
+  /**
+   * Resolves once the task is durable. Bad requests are the caller's to refuse before.
+   * @throws {IdempotencyConflictError} when the key was used with other input.
+   * @throws {LimitExceededError} when the principal has too many open tasks.
+   */
+  async create(request: CreateRequest): Promise<CreatedTask> {
     const { store, worker } = await this.#open();
     const { definition, principal, input, prepared, revision, abilities, originRequestId, traceparent } = request;
+    const { idempotencyKey } = request;
     const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs } = this.#parts.settings;
     const reserved = worker.reserve();
     try {
@@ -111,10 +128,13 @@ export class Engine {
         {
           maxOpenTasks: maxOpenTasksPerPrincipal,
           ...(reserved && { claim: { workerId: worker.id, leaseMs } }),
+          ...(idempotencyKey !== undefined && {
+            idempotency: { key: idempotencyKey, requestHash: hashOf(input) },
+          }),
         },
       );
       if (reserved) worker.redeem(created.claimed);
-      return created.task;
+      return { task: created.task, existing: created.outcome === 'existing' };
     } catch (error) {
       if (reserved) worker.redeem(undefined);
       throw error;
@@ -167,6 +187,41 @@ export class Engine {
     const outcome = await store.cancel(taskId, principal, reason);
     if (outcome === undefined) throw new TaskNotFoundError();
     return outcome;
+  }
+
+  /**
+   * The request that made the task broke off before its caller learned of it. Without an idempotency key nobody can
+   * ever find it, so it is cancelled at once; with one, its caller has a while to ask again.
+   */
+  async abandon(taskId: TaskId, principal: Principal, keyed: boolean): Promise<void> {
+    const reason = 'the request was cancelled before its task was known to the caller';
+    if (!keyed) {
+      await this.cancel(taskId, principal, reason);
+      return;
+    }
+    const { store } = await this.#open();
+    const { clock, logger, settings } = this.#parts;
+    clock.setTimer(settings.orphanGraceMs, () => {
+      store
+        .cancelOrphan(taskId, principal, reason)
+        .catch((error) => logger.warn({ error }, 'a task nobody asked for again could not be cancelled'));
+    });
+  }
+
+  /**
+   * Lines of the task's log, for its owner.
+   * @throws {TaskNotFoundError} as `get`; {@link RangeError} when an option is out of bounds.
+   */
+  async readLog(taskId: TaskId, principal: Principal, options: LogReadOptions = {}): Promise<LogPage> {
+    const { cursor, limitBytes } = logRange(options);
+    await this.get(taskId, principal);
+    const { store } = await this.#open();
+    return (await store.readLog(taskId, cursor, limitBytes)) ?? raise(new TaskNotFoundError());
+  }
+
+  /** Every task, whoever's it is: for operators. */
+  get inspector(): Inspector {
+    return new Inspector(async () => (await this.#open()).store, this.#parts.random);
   }
 
   /** Calls back whenever the task may have changed. Returns the function that ends the watch. */
@@ -280,6 +335,11 @@ export class Engine {
     worker.wake();
     return { store, dispatcher, worker, maintenance, resign };
   }
+}
+
+/** Equal for input that means the same, whatever the order of its members. */
+function hashOf(input: JsonValue): string {
+  return createHash('sha256').update(canonicalJson(input)).digest('base64url');
 }
 
 function raise(error: Error): never {

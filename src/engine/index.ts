@@ -6,6 +6,8 @@ export type {
   StepContext,
   TaskContext,
 } from './context.ts';
+export type { CreatedTask } from './engine.ts';
+export { Inspector, type LogReadOptions, type OperatorAction } from './inspector.ts';
 export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
 export {
   type ContentBlock,

@@ -1,12 +1,11 @@
 import type { Clock, Logger, TaskProgress, Timer } from '../core/index.ts';
-import { shortId } from '../core/index.ts';
-import type { Lease, LogEntry, TaskStore } from '../store/index.ts';
+import { logText, shortId } from '../core/index.ts';
+import type { Lease, TaskStore } from '../store/index.ts';
 import type { LogLevel } from './context.ts';
+import { LogBacklog } from './log-backlog.ts';
 
 /** Reports closer together than this are written as one. */
 const COALESCE_MS = 100;
-/** A handler that logs faster than the store writes loses the oldest unwritten lines, and the log says so. */
-const MAX_PENDING_LINES = 10_000;
 
 /**
  * A handler's progress and log on their way to the store: gathered, written in batches, and never a reason for the
@@ -17,18 +16,20 @@ export class Reporter {
   readonly #lease: Lease;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #maxLogBytes: number | undefined;
   #progress: TaskProgress | undefined;
-  #lines: LogEntry[] = [];
-  #dropped = 0;
+  readonly #backlog = new LogBacklog();
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(store: TaskStore, lease: Lease, clock: Clock, logger: Logger) {
+  /** @param maxLogBytes what is kept of the task's log */
+  constructor(store: TaskStore, lease: Lease, clock: Clock, logger: Logger, maxLogBytes?: number) {
     this.#store = store;
     this.#lease = lease;
     this.#clock = clock;
     this.#logger = logger;
+    this.#maxLogBytes = maxLogBytes;
   }
 
   progress(progress: number, total?: number, message?: string): void {
@@ -43,11 +44,7 @@ export class Reporter {
 
   log(text: string, level: LogLevel): void {
     if (this.#closed) return;
-    if (this.#lines.length >= MAX_PENDING_LINES) {
-      this.#lines.shift();
-      this.#dropped += 1;
-    }
-    this.#lines.push({ level, text: String(text), at: this.#clock.now() });
+    this.#backlog.push({ level, text: logText(text), at: this.#clock.now() });
     this.#schedule();
   }
 
@@ -62,7 +59,7 @@ export class Reporter {
   /** Writes what is left, so that watchers see how far it came, and takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#progress !== undefined || this.#lines.length > 0) this.#writing = this.flush();
+    if (this.#progress !== undefined || !this.#backlog.isEmpty) this.#writing = this.flush();
     await this.#writing;
   }
 
@@ -72,17 +69,11 @@ export class Reporter {
 
   async #write(): Promise<void> {
     const progress = this.#progress;
-    const lines = this.#lines;
-    if (this.#dropped > 0) {
-      const text = `… ${this.#dropped} lines were logged faster than they could be written, and dropped`;
-      lines.unshift({ level: 'warning', text, at: this.#clock.now() });
-    }
+    const batches = this.#backlog.take();
     this.#progress = undefined;
-    this.#lines = [];
-    this.#dropped = 0;
     try {
       if (progress !== undefined) await this.#store.report(this.#lease, { progress });
-      if (lines.length > 0) await this.#store.appendLog(this.#lease, lines);
+      for (const lines of batches) await this.#store.appendLog(this.#lease, lines, this.#maxLogBytes);
     } catch (error) {
       this.#logger.warn({ task: shortId(this.#lease.taskId), error }, 'progress or log of a task could not be written');
     }

@@ -25,6 +25,8 @@ export interface RunSettings {
   /** How long an unanswered question keeps its handler in memory. */
   holdInputMs: number;
   maxResultBytes: number;
+  /** What is kept of a task's log. */
+  maxLogBytes: number;
   /** How long a handler that was told to stop may take before it counts as leaked. */
   stopGraceMs: number;
 }
@@ -116,7 +118,7 @@ export class Run implements RunControl {
   /** Runs the handler; resolves when its slot is free again. Never rejects. */
   async execute(): Promise<void> {
     const { lease } = this.claimed;
-    const reporter = new Reporter(this.#store, lease, this.#clock, this.#logger);
+    const reporter = new Reporter(this.#store, lease, this.#clock, this.#logger, this.#settings.maxLogBytes);
     try {
       // A first lease cannot have left anything behind.
       if (lease.fence > 1) this.#records = new Records(await this.#store.history(lease.taskId));

@@ -10,6 +10,7 @@ import {
 } from '../core/index.ts';
 import type { StoreBackend } from '../store/index.ts';
 import { Engine } from './engine.ts';
+import type { Inspector } from './inspector.ts';
 import { type ArgsOf, defineTool, type RegisteredTaskTool, type ToolConfig, type ToolHandler } from './tools.ts';
 
 export interface TasksOptions {
@@ -28,6 +29,11 @@ export interface TasksOptions {
    * @default 5 s
    */
   stopGraceMs?: number;
+  /**
+   * How long a task with an idempotency key waits for its request to come again, in milliseconds, when the request broke
+   * off before its caller learned of the task. @default 60 s
+   */
+  orphanGraceMs?: number;
   /** How long `close` lets running tasks finish, in milliseconds, before it hands them back. @default 10 s */
   drainMs?: number;
   /** Life of a task whose tool says nothing else, in milliseconds; null: for ever. @default 7 days */
@@ -40,6 +46,8 @@ export interface TasksOptions {
   maxOpenTasksPerPrincipal?: number;
   /** Bytes of a result as JSON. @default 16 MiB */
   maxResultBytes?: number;
+  /** Bytes of a task's log: of one that grows larger, the first and the last half are kept. @default 50 MiB */
+  maxLogBytesPerTask?: number;
   /** Where to tell operators; never payloads. @default pino on stderr, level `warn` */
   logger?: Logger;
   clock?: Clock;
@@ -81,6 +89,11 @@ export class Tasks implements AsyncDisposable {
   /** In the order they were registered. */
   get tools(): readonly RegisteredTaskTool[] {
     return [...this.#tools.values()];
+  }
+
+  /** Every task there is, whoever's it is: for operators, never for peers. */
+  get inspect(): Inspector {
+    return this.engine.inspector;
   }
 
   /** Opens the store and starts working, without serving anybody. Servers do this by themselves. */
@@ -147,7 +160,9 @@ export function createTasks(options: TasksOptions): Tasks {
       maxOpenTasksPerPrincipal: number('maxOpenTasksPerPrincipal', DEFAULTS.maxOpenTasksPerPrincipal, 1),
       maxTtlMs,
       maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
+      maxLogBytes: number('maxLogBytesPerTask', DEFAULTS.maxLogBytesPerTask, 4_096),
       stopGraceMs: number('stopGraceMs', DEFAULTS.stopGraceMs, 0),
+      orphanGraceMs: number('orphanGraceMs', DEFAULTS.orphanGraceMs, 0),
     },
   });
   return new Tasks(engine, logger, ttlMs);

@@ -78,6 +78,11 @@ export interface ToolTaskOptions<Args = unknown> {
    * `maxAttempts` is used up or it throws a {@link NonRetryableError}. @default false: a thrown error ends the task
    */
   retry?: boolean | Partial<RetryPolicy>;
+  /**
+   * The idempotency key of a call that brings none: calls of one principal with the same key and arguments are one
+   * task. Not asked for anonymous callers, who could otherwise find each other's tasks. @default none
+   */
+  dedupe?: (args: Args, principal: Principal) => string | undefined;
   /** Recorded with each task, to notice that a handler changed under running tasks. */
   version?: string;
   /** Fail a task whose handler changed under it (version or order of steps), instead of warning. @default false */
@@ -120,6 +125,7 @@ export interface RegisteredTaskTool {
   support: 'forbidden' | 'optional' | 'required';
   config: Omit<ToolConfig<StandardSchema, StandardSchema>, 'task'>;
   prepare: ((args: unknown, request: PrepareRequest) => Prepared | Promise<Prepared>) | undefined;
+  dedupe: ((args: unknown, principal: Principal) => string | undefined) | undefined;
   definition: Definition;
 }
 
@@ -155,6 +161,7 @@ export function defineTool(
     support: task.support ?? 'optional',
     config: rest as RegisteredTaskTool['config'],
     prepare: task.prepare as RegisteredTaskTool['prepare'],
+    dedupe: task.dedupe as RegisteredTaskTool['dedupe'],
     definition: {
       method: 'tools/call',
       name,

@@ -1,6 +1,7 @@
 import { type CallToolResult, McpServer, type ServerContext, type Transport } from '@modelcontextprotocol/server';
 import type { StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
+import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
 import { Outbox } from '../wire/outbox.ts';
 import { keepResponses, TASKS_EXTENSION } from '../wire/rev2026-07-28/index.ts';
 import { callTool, type ToolCallParts } from './call-tool.ts';
@@ -29,7 +30,7 @@ export function attach(mcp: McpServer, tasks: Tasks, options: { era: Era; princi
   const parts: ToolCallParts = { tasks, outbox, ...options };
   for (const tool of tasks.tools) registerTool(mcp, tool, parts);
   if (options.era === 'modern') {
-    mcp.server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {} } });
+    mcp.server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
     registerTaskMethods(mcp, tasks, options.principalOf);
   }
   const connect = mcp.connect.bind(mcp);

@@ -6,14 +6,23 @@ import {
   SdkErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { JsonObject, JsonValue, RpcErrorObject, TaskProgress, TaskRecord, TerminalState } from '../core/index.ts';
-import type { Prepared, RegisteredTaskTool, Tasks } from '../engine/index.ts';
+import {
+  ANONYMOUS_PRINCIPAL,
+  type JsonObject,
+  type JsonValue,
+  type RpcErrorObject,
+  type TaskProgress,
+  type TerminalState,
+} from '../core/index.ts';
+import type { CreatedTask, Prepared, RegisteredTaskTool, Tasks } from '../engine/index.ts';
+import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import {
   earlierRounds,
   encodeHandle,
   immediateAnswer,
   internalError,
+  invalidParams,
   missingTasksCapability,
   plainResult,
   REVISION,
@@ -33,6 +42,9 @@ export interface ToolCallParts {
 }
 
 type Answer = CallToolResult | InputRequiredResult;
+
+/** The task a call led to. */
+type TaskCall = CreatedTask & { keyed: boolean };
 
 /** Answers one `tools/call`. First the capability, then the arguments, then whatever the tool does. */
 export async function callTool(
@@ -71,9 +83,15 @@ export async function callTool(
   }
   const value = prepared?.prepared;
   if (tool.support === 'forbidden') return runInline(tool, args, value, caller, ctx, parts);
-  let record: TaskRecord;
+  const key = decodeIdempotencyKey(ctx.mcpReq._meta);
+  if (!key.ok) return refuse(invalidParams(key.message), ctx, parts);
+  // Anonymous callers must not find each other's tasks by calling with the same arguments.
+  const idempotencyKey =
+    key.value ??
+    (principal.subject === ANONYMOUS_PRINCIPAL.subject ? undefined : tool.dedupe?.(args.parsed, principal));
+  let created: CreatedTask;
   try {
-    record = await tasks.engine.create({
+    created = await tasks.engine.create({
       definition: tool.definition,
       principal,
       input: args.raw,
@@ -82,28 +100,35 @@ export async function callTool(
       abilities: caller.abilities,
       originRequestId: String(ctx.mcpReq.id),
       ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
   } catch (error) {
     return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
   }
-  return caller.tasks ? handle(record, ctx, parts) : awaitTask(record, caller, ctx, parts);
+  const call = { ...created, keyed: idempotencyKey !== undefined };
+  return caller.tasks ? handle(call, ctx, parts) : awaitTask(call, caller, ctx, parts);
 }
 
 /** The task's handle. Until it has left, the task belongs to a request that may still be called off. */
-function handle(record: TaskRecord, ctx: ServerContext, { tasks, outbox }: ToolCallParts): CallToolResult {
+function handle(
+  { task, existing, keyed }: TaskCall,
+  ctx: ServerContext,
+  { tasks, outbox }: ToolCallParts,
+): CallToolResult {
   const { engine, logger } = tasks;
   const callOff = (): void => {
     engine
-      .cancel(record.taskId, record.principal, 'the request was cancelled before its handle was sent')
+      .abandon(task.taskId, task.principal, keyed)
       .catch((error) => logger.error({ error }, 'a task nobody will ask for could not be cancelled'));
   };
-  const result = encodeHandle(record, engine.clock.now());
+  const handle = encodeHandle(task, engine.clock.now());
+  const result = existing ? { ...handle, _meta: { [EXISTING_META_KEY]: true } } : handle;
   return outbox.standIn({ result }, ctx.mcpReq.signal, callOff) as CallToolResult;
 }
 
 /** For callers without tasks: runs as a task all the same, and answers with its result. */
 async function awaitTask(
-  record: TaskRecord,
+  { task: record, keyed }: TaskCall,
   caller: Caller,
   ctx: ServerContext,
   parts: ToolCallParts,
@@ -124,7 +149,7 @@ async function awaitTask(
     if (!signal.aborted) return refuse(answerTo(error, record.name, logger), ctx, parts);
     // Nobody else knows the id. A legacy client whose connection breaks has not cancelled anything, though.
     if (parts.era === 'modern' || !isConnectionClosed(signal.reason)) {
-      await engine.cancel(record.taskId, caller.principal, 'the request was cancelled');
+      await engine.abandon(record.taskId, caller.principal, keyed);
     }
     throw error;
   }

@@ -216,6 +216,12 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<string[] | undefined>;
   /** Decides the cancel at once, whoever works on the task. `undefined` as for `get`. */
   cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal' | undefined>;
+  /** As `cancel`, unless the request was repeated under its idempotency key. */
+  cancelOrphan(
+    taskId: TaskId,
+    principal: Principal,
+    reason: string,
+  ): Promise<'cancelled' | 'already_terminal' | undefined>;
   /**
    * Says that a worker of this process lives, until `resign` or the end of the process: where the machine can prove it,
    * others need not wait for its leases to run out.

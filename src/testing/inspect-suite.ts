@@ -45,7 +45,7 @@ export const inspectSuite: readonly SuiteCase<OpenStore>[] = [
     const last = await store.list({ limit: 23 });
     assert.equal(last.nextCursor, undefined, 'a full page that is the last one says so');
   }),
-  onStore('keeps a cursor’s place whatever is created or deleted meanwhile', async ({ store, clock }) => {
+  onStore('keeps a cursor's place whatever is created or deleted meanwhile', async ({ store, clock }) => {
     for (let n = 0; n < 6; n += 1) {
       await store.create(aTask());
       clock.advance(1);

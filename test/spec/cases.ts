@@ -12,7 +12,7 @@ export interface FailureCase {
     | { state: 'later'; issue: Issue; reason: string };
 }
 
-type Kind = 'wire-shape' | 'negotiation' | 'context';
+type Kind = 'wire-shape' | 'negotiation' | 'isolation' | 'context' | 'input flow';
 type Standing =
   | { state: 'tested' }
   | { state: 'partly'; issue: Issue; reason: string }
@@ -23,7 +23,9 @@ type Row = readonly [id: string, kind: Kind, title: string, standing: Standing];
 export const caseKinds: Record<Kind, readonly string[]> = {
   'wire-shape': numbers(1, 12),
   negotiation: numbers(13, 17),
+  isolation: numbers(58, 61),
   context: numbers(62, 63),
+  'input flow': numbers(70, 74),
 };
 
 const tested: Standing = { state: 'tested' };
@@ -46,7 +48,8 @@ const rows: readonly Row[] = [
     later('B', 'Idempotency keys bring replays.')],
   ['C-010', 'wire-shape', 'Unknown id reported as working',
     partly('C', 'tasks/result of 2025-11-25 and a client of ours have to show it too.')],
-  ['C-011', 'wire-shape', 'Server fault blamed on the client', tested],
+  ['C-011', 'wire-shape', 'Server fault blamed on the client',
+    partly('B', 'Of a task, the line in the log is missing; and inline, what an optional tool threw looks the same.')],
   ['C-012', 'wire-shape', 'Routing header not checked against the body',
     partly('E', 'That our client always sends the header comes with the client.')],
   ['C-013', 'negotiation', 'Capability object one level too shallow',
@@ -56,10 +59,26 @@ const rows: readonly Row[] = [
     partly('C', 'Detach mode and sessions of 2025-11-25 have to show it too.')],
   ['C-016', 'negotiation', 'Two error codes for call-me-as-a-task', peerReading],
   ['C-017', 'negotiation', 'Handle sent to a client that did not ask on this request', tested],
+  ['C-058', 'isolation', 'List and read across sessions',
+    later('C', 'Only 2025-11-25 has sessions and a list.')],
+  ['C-059', 'isolation', 'Guessable ids', tested],
+  ['C-060', 'isolation', 'Listing on a server without authentication',
+    later('C', 'Only 2025-11-25 has a list.')],
+  ['C-061', 'isolation', 'Scope so narrow that the owner is locked out',
+    later('C', 'Only 2025-11-25 has sessions and a list.')],
   ['C-062', 'context', 'Services disposed before the task body runs',
     partly('B', 'A resume by a second process on the same store has to show it too.')],
   ['C-063', 'context', 'Background run sees the parent server',
     later('F', 'The gateway is what composes servers.')],
+  ['C-070', 'input flow', 'Prompt never delivered because nobody asked',
+    later('C', 'Only 2025-11-25 sends prompts on the result call.')],
+  ['C-071', 'input flow', 'Prompt dropped by the host, call hangs',
+    later('C', 'What a host does with prompts comes with the hosts of today.')],
+  ['C-072', 'input flow', 'Human thinking time counted as work time', tested],
+  ['C-073', 'input flow', 'Cancelled task leaves its dialog open',
+    later('E', 'The dialogs are those of a client of ours.')],
+  ['C-074', 'input flow', 'Duplicate, partial and stale answers',
+    partly('E', 'That a person is asked once per key is up to a client of ours.')],
 ];
 
 export const cases: readonly FailureCase[] = rows.map(([id, kind, title, standing]) => {

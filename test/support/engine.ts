@@ -27,13 +27,14 @@ export async function start(
 ) {
   const tool = tasks.tools.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
-  return tasks.engine.create({
+  const { task } = await tasks.engine.create({
     definition: tool.definition,
     principal: LOCAL_PRINCIPAL,
     input: input as never,
     revision: '2026-07-28',
     abilities,
   });
+  return task;
 }
 
 /** Waits until the task is in `status`. */

@@ -147,6 +147,7 @@ const initial: Migration = {
       .addColumn('request_hash', 'text', (c) => c.notNull())
       .addColumn('task_id', 'text', (c) => c.notNull())
       .addColumn('expires_at', 'integer')
+      .addColumn('repeats', 'integer', (c) => c.notNull())
       .addPrimaryKeyConstraint('idempotency_keys_key', ['tenant', 'principal', 'name', 'key'])
       .execute();
     await sql`create index idempotency_keys_task on idempotency_keys (task_id)`.execute(db);

@@ -65,6 +65,8 @@ export interface Schema {
     request_hash: string;
     task_id: string;
     expires_at: number | null;
+    /** How often the request came again: then its caller is there after all. */
+    repeats: number;
   };
   principals: {
     tenant: string;

@@ -178,7 +178,17 @@ export function buildStatements() {
         request_hash: slot('hash'),
         task_id: id,
         expires_at: slot('expiresAt'),
+        repeats: 0,
       }),
+    ),
+    countRepeat: compile<{ id: string }>(
+      db
+        .updateTable('idempotency_keys')
+        .set((eb) => ({ repeats: eb('repeats', '+', 1) }))
+        .where('task_id', '=', id),
+    ),
+    readRepeats: compile<{ id: string }, { repeats: number }>(
+      db.selectFrom('idempotency_keys').select('repeats').where('task_id', '=', id),
     ),
     openTaskBeyond: compile<{ tenant: string; principal: string; limit: number }, { id: string }>(
       db

@@ -175,6 +175,14 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     });
   }
 
+  cancelOrphan(taskId: TaskId, principal: Principal, reason: string) {
+    const command = () => commands.cancelOrphan(this.#q, taskId, principal, reason, this.#clock.now());
+    return this.#commits.write(command, {
+      flush: true,
+      changed: (outcome) => (outcome === 'cancelled' ? [taskId] : []),
+    });
+  }
+
   async enlist(workerId: string) {
     const id = this.#locks?.hold(workerId) ?? workerId;
     return { workerId: id, resign: () => this.#locks?.release(id) };

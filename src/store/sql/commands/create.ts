@@ -71,5 +71,7 @@ function* findByKey(
   if (found === undefined) return undefined;
   if (found.request_hash !== idempotency.requestHash) throw new IdempotencyConflictError();
   const record = yield* readRecord(q, found.task_id, task.principal, now);
-  return record === undefined ? undefined : { task: record, outcome: 'existing' };
+  if (record === undefined) return undefined;
+  yield* run(q.countRepeat, { id: record.taskId });
+  return { task: record, outcome: 'existing' };
 }

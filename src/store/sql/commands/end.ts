@@ -121,6 +121,18 @@ export function* cancel(
   return (yield* end(q, row, ending, now)) ? 'cancelled' : 'already_terminal';
 }
 
+/** Cancels a task whose request nobody repeated; one that was asked for again has somebody who knows it. */
+export function* cancelOrphan(
+  q: Statements,
+  taskId: TaskId,
+  principal: Principal,
+  reason: string,
+  now: number,
+): Command<'cancelled' | 'already_terminal' | undefined> {
+  const key = yield* one(q.readRepeats, { id: taskId });
+  return key !== undefined && key.repeats > 0 ? undefined : yield* cancel(q, taskId, principal, reason, now);
+}
+
 export function* recover(
   q: Statements,
   lost: LostLease,

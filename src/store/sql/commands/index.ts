@@ -1,5 +1,5 @@
 export { create } from './create.ts';
-export { cancel, finish, recover, sweep } from './end.ts';
+export { cancel, cancelOrphan, finish, recover, sweep } from './end.ts';
 export { answer, ask, expireQuestion } from './input.ts';
 export { countTasks, findIds, inspectTask, listTasks, payloads, timeline } from './inspect.ts';
 export { appendLog, readLog } from './log.ts';

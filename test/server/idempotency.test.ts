@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { text } from '../../src/engine/index.ts';
+import { deferred, pass, settle } from '../support/engine.ts';
+import { withTasks } from '../support/messages.ts';
+import { serve } from './peer.ts';
+
+const keyed = (key: unknown) => ({ meta: { 'longcall/idempotencyKey': key } });
+const inputSchema = z.object({ n: z.number() });
+
+function counting(task: object = {}) {
+  const runs: number[] = [];
+  const gate = deferred();
+  const served = serve((tasks) => {
+    tasks.registerTool('pay', { inputSchema, task }, async ({ n }) => {
+      runs.push(n);
+      await gate.promise;
+      return n < 0 ? { ...text('refused'), isError: true } : text(`paid ${n}`);
+    });
+    tasks.registerTool('other', { inputSchema }, () => text('other'));
+  });
+  return { ...served, runs, gate };
+}
+
+describe('an idempotency key', () => {
+  it('is honoured, and the server says so', async () => {
+    const { peer } = counting();
+    const { result } = await peer.send('server/discover', {});
+    expect(result['capabilities']).toMatchObject({ extensions: { 'longcall/idempotency': {} } });
+  });
+
+  it('makes a repeated call the same task, marked as existing: P8 [C-096]', async () => {
+    const { peer, runs, gate } = counting();
+    const first = await peer.start('pay', { n: 1 }, keyed('k'));
+    const again = await peer.start('pay', { n: 1 }, keyed('k'));
+    expect(again.taskId).toBe(first.taskId);
+    expect(again['_meta']).toMatchObject({ 'longcall/existing': true });
+    expect(first['_meta']).not.toHaveProperty('longcall/existing');
+    expect((await peer.start('pay', { n: 1 }, keyed('new'))).taskId).not.toBe(first.taskId);
+    gate.resolve();
+    await settle();
+    expect(runs).toEqual([1, 1]);
+  });
+
+  it('is the same for the same meaning, and an error for another [C-098]', async () => {
+    const { peer } = counting();
+    const { taskId } = await peer.start('pay', { n: 1, extra: { a: 1, b: 2 } }, keyed('k'));
+    expect((await peer.start('pay', { extra: { b: 2, a: 1 }, n: 1.0 }, keyed('k'))).taskId).toBe(taskId);
+    for (const args of [{ n: 2 }, { n: 1 }, { n: 1, extra: { a: 1, b: 2 }, more: null }]) {
+      const { error } = await peer.call('pay', args, keyed('k'));
+      expect(error).toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/idempotency key .* other arguments/),
+      });
+    }
+    expect((await peer.start('other', { n: 2 }, keyed('k'))).taskId).not.toBe(taskId); // Keys belong to a tool.
+  });
+
+  it('replays the result as it was, also after the end [C-009] [C-101]', async () => {
+    const { peer, gate, reaches } = counting();
+    gate.resolve();
+    for (const n of [1, -1]) {
+      const { taskId } = await peer.start('pay', { n }, keyed(`k${n}`));
+      const { result } = await reaches(taskId, 'completed');
+      const again = await peer.start('pay', { n }, keyed(`k${n}`));
+      expect(again.taskId).toBe(taskId);
+      expect((await reaches(taskId, 'completed'))['result']).toEqual(result);
+    }
+  });
+
+  it('serves callers without tasks too: a repeated call joins the first', async () => {
+    const { peer, runs, gate } = counting();
+    const plain = { capabilities: {}, ...keyed('k') };
+    const calls = [peer.call('pay', { n: 3 }, plain), peer.call('pay', { n: 3 }, plain)];
+    await settle();
+    gate.resolve();
+    for (const { result } of await Promise.all(calls)) expect(result['content']).toEqual(text('paid 3').content);
+    expect(runs).toEqual([3]);
+  });
+
+  it.each([7, '', 'x'.repeat(257), null, {}])('that is %j is refused, and no task is made', async (key) => {
+    const { peer, runs } = counting();
+    const { error } = await peer.call('pay', { n: 1 }, keyed(key));
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/idempotencyKey.*1 to 256/) });
+    expect(runs).toEqual([]);
+  });
+
+  it("may come from the tool's author", async () => {
+    const { peer, runs, gate } = counting({ dedupe: ({ n }: { n: number }) => `pay ${n}` });
+    const first = await peer.start('pay', { n: 1 });
+    expect((await peer.start('pay', { n: 1 })).taskId).toBe(first.taskId);
+    expect((await peer.start('pay', { n: 2 })).taskId).not.toBe(first.taskId);
+    gate.resolve();
+    await settle();
+    expect(runs).toEqual([1, 2]);
+  });
+});
+
+describe('a keyed call whose caller vanishes before the answer', () => {
+  async function vanish() {
+    const served = counting();
+    const abort = new AbortController();
+    const call = served.peer.call('pay', { n: 1 }, { capabilities: {}, ...keyed('k'), signal: abort.signal });
+    call.catch(() => {});
+    await settle();
+    abort.abort();
+    await settle();
+    return served;
+  }
+
+  it('waits for the repeat, which gets the same task', async () => {
+    const { peer, clock, runs, gate } = await vanish();
+    await pass(clock, 59_000);
+    const { taskId } = await peer.start('pay', { n: 1 }, { capabilities: withTasks, ...keyed('k') });
+    await pass(clock, 3_600);
+    await settle();
+    expect((await peer.get(taskId)).result['status']).toBe('working');
+    gate.resolve();
+    await settle();
+    expect((await peer.get(taskId)).result['status']).toBe('completed');
+    expect(runs).toEqual([1]);
+  });
+
+  it('is cancelled when nobody asks again', async () => {
+    const { peer, clock } = await vanish();
+    await pass(clock, 60_000);
+    await settle();
+    const { taskId } = await peer.start('pay', { n: 1 }, { capabilities: withTasks, ...keyed('k') });
+    expect((await peer.get(taskId)).result['status']).toBe('cancelled');
+  });
+});
