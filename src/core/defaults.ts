@@ -15,6 +15,7 @@ export const DEFAULTS = {
   /** How often the engine looks for expired leases, expired tasks and work it was not told about. */
   sweepMs: SECOND,
   slots: 64,
+  attendedSlots: 16,
   maxAttempts: 3,
   retryBackoffMs: SECOND,
   retryMaxBackoffMs: 5 * 60 * SECOND,

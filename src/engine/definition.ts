@@ -15,6 +15,8 @@ export interface Definition {
   onWorkerLost: WorkerLostRule;
   /** Thrown errors are tried again only where this says so. */
   retry?: RetryPolicy;
+  /** How many of it may run at once in one process. */
+  concurrency?: number;
   /** Fails a task whose handler changed under it, instead of going on with a warning. */
   strict: boolean;
   /** Runs it on the request's own arguments; what it returns is the request's result, what it throws its error. */
@@ -24,15 +26,26 @@ export interface Definition {
 /** Definitions by method and name. */
 export class Registry {
   readonly #definitions = new Map<string, Definition>();
+  readonly #list: Definition[] = [];
 
   add(definition: Definition): void {
     const key = Registry.#key(definition.method, definition.name);
     if (this.#definitions.has(key)) throw new TypeError(`${definition.name} is registered already`);
     this.#definitions.set(key, definition);
+    this.#list.push(definition);
   }
 
   find(method: string, name: string): Definition | undefined {
     return this.#definitions.get(Registry.#key(method, name));
+  }
+
+  /** A definition by its name alone, whatever method it answers. */
+  byName(name: string): Definition | undefined {
+    return this.#list.find((definition) => definition.name === name);
+  }
+
+  get all(): readonly Definition[] {
+    return this.#list;
   }
 
   static #key(method: string, name: string): string {

@@ -54,6 +54,8 @@ export interface CreateRequest {
   abilities: RequestorAbilities;
   originRequestId?: string;
   traceparent?: string;
+  /** Somebody waits for the result: it may use the slots kept for such calls. */
+  attended?: boolean;
   /** The same key, tool, principal and input again are the same task. */
   idempotencyKey?: string;
 }
@@ -79,9 +81,15 @@ export class Engine {
   readonly #watchers = new Watchers();
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
+  #worker: Worker | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+  }
+
+  /** How many runs of handlers this process has started. */
+  get runs(): number {
+    return this.#worker?.started ?? 0;
   }
 
   get clock(): Clock {
@@ -103,7 +111,7 @@ export class Engine {
     const { definition, principal, input, prepared, revision, abilities, originRequestId, traceparent } = request;
     const { idempotencyKey } = request;
     const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs } = this.#parts.settings;
-    const reserved = worker.reserve();
+    const slot = worker.reserve(definition, principal, request.attended ?? false);
     try {
       const created = await store.create(
         {
@@ -127,16 +135,16 @@ export class Engine {
         },
         {
           maxOpenTasks: maxOpenTasksPerPrincipal,
-          ...(reserved && { claim: { workerId: worker.id, leaseMs } }),
+          ...(slot !== undefined && { claim: { workerId: worker.id, leaseMs } }),
           ...(idempotencyKey !== undefined && {
             idempotency: { key: idempotencyKey, requestHash: hashOf(input) },
           }),
         },
       );
-      if (reserved) worker.redeem(created.claimed);
+      if (slot !== undefined) worker.redeem(slot, created.claimed);
       return { task: created.task, existing: created.outcome === 'existing' };
     } catch (error) {
-      if (reserved) worker.redeem(undefined);
+      if (slot !== undefined) worker.redeem(slot, undefined);
       throw error;
     }
   }
@@ -323,6 +331,7 @@ export class Engine {
       { store, dispatcher, registry: this.registry, clock, random, logger },
       settings,
     );
+    this.#worker = worker;
     const wake = (): void => worker.wake();
     const { sweepMs, leaseMs } = settings;
     const maintenance = new Maintenance({ store, clock, logger, everyMs: sweepMs, graceMs: leaseMs, wake });

@@ -32,6 +32,8 @@ export interface RunControl {
   answerTo(key: string, deadline: number | undefined): Promise<Answer>;
   /** Resolves at `until`; never, if the run is put away before. */
   sleepUntil(key: string, until: number): Promise<void>;
+  /** Something was recorded; a test may want the run to end here. */
+  recorded(): void;
   /** Work that must not be cut off by parking. */
   busy(delta: 1 | -1): void;
   /** The handler is not the one that made the records. */
@@ -165,6 +167,7 @@ export class RunContext implements TaskContext {
     const deadline = timeoutMs === undefined ? undefined : this.#control.now() + Math.ceil(timeoutMs);
     this.#records.asked(key, deadline);
     await this.#applied(this.#store.ask(this.#claimed.lease, key, question, deadline));
+    this.#control.recorded();
     return this.#control.answerTo(key, deadline);
   }
 
@@ -205,8 +208,10 @@ export class RunContext implements TaskContext {
     return value;
   }
 
-  #record(step: Omit<NewStep, 'seq'>): Promise<void> {
-    return this.#applied(this.#store.recordStep(this.#claimed.lease, { ...step, seq: this.#records.nextSeq() }));
+  async #record(step: Omit<NewStep, 'seq'>): Promise<void> {
+    await this.#applied(this.#store.recordStep(this.#claimed.lease, { ...step, seq: this.#records.nextSeq() }));
+    this.#control.recorded();
+    await this.#stillMine();
   }
 
   async #applied(write: Promise<Applied>): Promise<void> {

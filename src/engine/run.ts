@@ -29,6 +29,8 @@ export interface RunSettings {
   maxLogBytes: number;
   /** How long a handler that was told to stop may take before it counts as leaked. */
   stopGraceMs: number;
+  /** Ends the run after everything it records, to show what a handler does outside its steps. For tests. */
+  interruptRuns: boolean;
 }
 
 /** Why a run ends before its handler does. */
@@ -161,6 +163,10 @@ export class Run implements RunControl {
   /** Gives the task back so that another worker, or a later run, goes on with it. */
   release(): void {
     this.#interrupt('released');
+  }
+
+  recorded(): void {
+    if (this.#settings.interruptRuns && this.#definition.onWorkerLost !== 'fail') this.#interrupt('released');
   }
 
   busy(delta: 1 | -1): void {

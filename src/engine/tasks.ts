@@ -18,6 +18,10 @@ export interface TasksOptions {
   store: StoreBackend;
   /** How many tasks this process runs at once; 0: it only answers. @default 64 */
   slots?: number;
+  /** Further slots for calls somebody waits for, so that long tasks never keep quick calls waiting. @default 16 */
+  attendedSlots?: number;
+  /** How many tasks of one principal run at once in this process; the others wait. @default no limit of its own */
+  maxRunningPerPrincipal?: number;
   /** How long a worker may be silent before it counts as lost, in milliseconds. @default 30 s */
   leaseMs?: number;
   /** How often a worker shows that it is alive, in milliseconds; well below `leaseMs`. @default a third of it */
@@ -48,6 +52,11 @@ export interface TasksOptions {
   maxResultBytes?: number;
   /** Bytes of a task's log: of one that grows larger, the first and the last half are kept. @default 50 MiB */
   maxLogBytesPerTask?: number;
+  /**
+   * End every run of a handler after whatever it records and start it again, so that tests see what it does outside its
+   * steps. `runTool` of `longcall/testing` sets it. @default false
+   */
+  interruptRuns?: boolean;
   /** Where to tell operators; never payloads. @default pino on stderr, level `warn` */
   logger?: Logger;
   clock?: Clock;
@@ -152,6 +161,9 @@ export function createTasks(options: TasksOptions): Tasks {
     logger,
     settings: {
       slots: number('slots', DEFAULTS.slots, 0),
+      attendedSlots: number('attendedSlots', DEFAULTS.attendedSlots, 0),
+      maxRunningPerPrincipal:
+        options.maxRunningPerPrincipal === undefined ? undefined : number('maxRunningPerPrincipal', 0, 1),
       leaseMs,
       heartbeatMs,
       holdInputMs: number('holdInputMs', DEFAULTS.holdInputMs, 0),
@@ -161,6 +173,7 @@ export function createTasks(options: TasksOptions): Tasks {
       maxTtlMs,
       maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
       maxLogBytes: number('maxLogBytesPerTask', DEFAULTS.maxLogBytesPerTask, 4_096),
+      interruptRuns: options.interruptRuns ?? false,
       stopGraceMs: number('stopGraceMs', DEFAULTS.stopGraceMs, 0),
       orphanGraceMs: number('orphanGraceMs', DEFAULTS.orphanGraceMs, 0),
     },

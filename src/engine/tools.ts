@@ -66,6 +66,8 @@ export interface ToolTaskOptions<Args = unknown> {
   timeoutMs?: number;
   /** A fixed hint for pollers, in milliseconds. @default 1 s, rising with age to 30 s */
   pollIntervalMs?: number;
+  /** How many tasks of this tool run at once in one process; the others wait. @default as many as there are slots */
+  concurrency?: number;
   /** How often the handler may be started, lost workers included. @default 3 */
   maxAttempts?: number;
   /**
@@ -171,6 +173,7 @@ export function defineTool(
       ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
       ...(task.pollIntervalMs !== undefined && { pollIntervalMs: task.pollIntervalMs }),
       maxAttempts: task.maxAttempts ?? defaults.maxAttempts,
+      ...(task.concurrency !== undefined && { concurrency: task.concurrency }),
       onWorkerLost: workerLostRule(task.onWorkerLost, rest.annotations ?? {}),
       ...retryOf(task.retry),
       strict: task.strict ?? false,
@@ -224,7 +227,7 @@ function checkOptions(task: ToolTaskOptions<never>, what: string): void {
     if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
     throw new RangeError(`${what}: task.retry.${field} must be milliseconds of at least 0, got ${String(value)}`);
   }
-  for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts'] as const) {
+  for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts', 'concurrency'] as const) {
     const value = task[field];
     if (value === undefined || (field === 'ttlMs' && value === null)) continue;
     if (!Number.isSafeInteger(value) || (value as number) < 1) {

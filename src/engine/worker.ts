@@ -1,11 +1,19 @@
-import { type Clock, type Logger, type RandomSource, shortId, type TaskId, type Timer } from '../core/index.ts';
-import type { ClaimedTask, Dispatcher, TaskStore } from '../store/index.ts';
-import type { Registry } from './definition.ts';
+import {
+  type Clock,
+  LOCAL_PRINCIPAL,
+  type Logger,
+  type Principal,
+  type RandomSource,
+  shortId,
+  type TaskId,
+  type Timer,
+} from '../core/index.ts';
+import type { ClaimedTask, Dispatcher, Taken, TaskStore } from '../store/index.ts';
+import type { Definition, Registry } from './definition.ts';
 import { Run, type RunSettings } from './run.ts';
+import { type Slot, type SlotSettings, Slots } from './slots.ts';
 
-export interface WorkerSettings extends RunSettings {
-  /** How many tasks run at once. 0: this process only answers. */
-  slots: number;
+export interface WorkerSettings extends RunSettings, SlotSettings {
   leaseMs: number;
   heartbeatMs: number;
 }
@@ -20,10 +28,12 @@ export class Worker {
   readonly #random: RandomSource;
   readonly #logger: Logger;
   readonly #settings: WorkerSettings;
+  readonly #slots: Slots;
   readonly #runs = new Map<TaskId, { run: Run; done: Promise<void> }>();
-  #reserved = 0;
+  #started = 0;
   #stopping = false;
   #taking = false;
+  #takingDone: Promise<void> = Promise.resolve();
   #again = false;
   #heartbeat: Timer | undefined;
   #guard: Timer | undefined;
@@ -49,30 +59,33 @@ export class Worker {
     this.#random = parts.random;
     this.#logger = parts.logger;
     this.#settings = settings;
+    this.#slots = new Slots(settings);
   }
 
-  get running(): number {
-    return this.#runs.size;
+  /** How many runs of handlers this worker has started. */
+  get started(): number {
+    return this.#started;
   }
 
-  /** Holds a slot for a task that is about to be created; false when there is none. */
-  reserve(): boolean {
-    if (this.#free() <= 0) return false;
-    this.#reserved += 1;
-    return true;
+  /** Holds a slot for a task that is about to be created; undefined when it has to wait for one. */
+  reserve(definition: Definition, principal: Principal, attended: boolean): Slot | undefined {
+    return this.#stopping ? undefined : this.#slots.take(slotUser(definition, principal), attended);
   }
 
-  /** Gives a reserved slot back, to the task that was created or to nobody. */
-  redeem(claimed: ClaimedTask | undefined): void {
-    this.#reserved -= 1;
-    if (claimed !== undefined) this.#start(claimed);
-    else this.wake();
+  /** Runs the task that was created with a reserved slot, or gives the slot back where none was. */
+  redeem(slot: Slot, claimed: ClaimedTask | undefined): void {
+    if (claimed !== undefined) {
+      this.#start(claimed, slot);
+      return;
+    }
+    slot.free();
+    this.wake();
   }
 
   /** There may be something to do. */
   wake(): void {
     this.#again = true;
-    if (!this.#taking) void this.#take();
+    if (!this.#taking) this.#takingDone = this.#take();
   }
 
   /** Tasks changed; without `changed`, any may have. */
@@ -86,6 +99,7 @@ export class Worker {
   /** Takes nothing more; gives running tasks `drainMs` to finish and hands the rest back. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
+    await this.#takingDone;
     if (drainMs > 0) await Promise.race([this.#allDone(), this.#after(drainMs)]);
     for (const { run } of this.#runs.values()) run.release();
     await this.#allDone();
@@ -100,33 +114,46 @@ export class Worker {
     return new Promise((resolve) => this.#clock.setTimer(delayMs, resolve));
   }
 
-  #free(): number {
-    return this.#stopping ? 0 : this.#settings.slots - this.#runs.size - this.#reserved;
-  }
-
   async #take(): Promise<void> {
     this.#taking = true;
     try {
-      while (this.#again && this.#free() > 0) {
+      while (this.#again && !this.#stopping && this.#slots.left > 0) {
         this.#again = false;
-        const { taskIds, nextAt } = await this.#dispatcher.take(this.#free());
+        const names = this.#registry.all.filter(({ name, concurrency }) => !this.#slots.full(name, concurrency));
+        const { tasks, nextAt } = await this.#dispatcher.take({
+          limit: this.#slots.left,
+          names: names.map(({ name }) => name),
+        });
         this.#wakeAt(nextAt);
-        const room = this.#free(); // Slots may have gone while the question was answered.
-        if (taskIds.length === 0 || room <= 0) continue;
-        this.#reserved += room;
-        try {
-          const { leaseMs } = this.#settings;
-          const claimed = await this.#store.claim(taskIds.slice(0, room), { workerId: this.id, leaseMs });
-          for (const task of claimed) this.#start(task);
-        } finally {
-          this.#reserved -= room;
-        }
-        this.#again = true; // Until there is nothing left.
+        if (await this.#claim(tasks)) this.#again = true; // Until there is nothing left.
       }
     } catch (error) {
       this.#logger.error({ error }, 'no work could be taken from the store; trying again at the next sweep');
     } finally {
       this.#taking = false;
+    }
+  }
+
+  /** Claims those that may run now; true if any did. */
+  async #claim(tasks: Taken['tasks']): Promise<boolean> {
+    const slots = new Map<TaskId, Slot>();
+    for (const { taskId, name, principal } of tasks) {
+      const definition = this.#registry.byName(name);
+      const slot = definition && this.#slots.take(slotUser(definition, principal), false);
+      if (slot !== undefined) slots.set(taskId, slot);
+    }
+    if (slots.size === 0) return false;
+    try {
+      const { leaseMs } = this.#settings;
+      const claimed = await this.#store.claim([...slots.keys()], { workerId: this.id, leaseMs });
+      for (const task of claimed) {
+        const { taskId } = task.lease;
+        this.#start(task, slots.get(taskId) as Slot);
+        slots.delete(taskId);
+      }
+      return claimed.length > 0;
+    } finally {
+      for (const slot of slots.values()) slot.free();
     }
   }
 
@@ -138,10 +165,11 @@ export class Worker {
     this.#alarm = this.#clock.setTimer(Math.max(0, nextAt - this.#clock.now()), () => this.wake());
   }
 
-  #start(claimed: ClaimedTask): void {
+  #start(claimed: ClaimedTask, slot: Slot): void {
     const { taskId } = claimed.lease;
     const definition = this.#registry.find(claimed.task.method, claimed.task.name);
-    if (definition === undefined) {
+    if (definition === undefined || this.#stopping) {
+      slot.free();
       void this.#handBack(claimed);
       return;
     }
@@ -154,23 +182,19 @@ export class Worker {
     });
     const done = run.execute().finally(() => {
       this.#runs.delete(taskId);
+      slot.free();
       this.wake();
     });
+    this.#started += 1;
     this.#runs.set(taskId, { run, done });
     this.#beat();
     this.#guardLeases();
   }
 
-  /** A task of a tool this process does not have: another process may, and no attempt is spent. */
-  async #handBack(claimed: ClaimedTask): Promise<void> {
-    const { lease, task } = claimed;
-    this.#logger.warn(
-      { task: shortId(lease.taskId), tool: task.name },
-      'no such tool here; another worker may have it',
-    );
+  /** A task that came when this worker was about to stop, and no attempt is spent. */
+  async #handBack({ lease }: ClaimedTask): Promise<void> {
     try {
-      const availableAt = this.#clock.now() + this.#settings.leaseMs;
-      await this.#store.release(lease, { to: 'ready', availableAt }, 0);
+      await this.#store.release(lease, { to: 'ready' }, 0);
     } catch (error) {
       this.#logger.error({ task: shortId(lease.taskId), error }, 'a task could not be handed back; its lease runs out');
     }
@@ -216,4 +240,10 @@ export class Worker {
       this.#guardLeases();
     });
   }
+}
+
+/** One local user need not share with anybody; everybody else is told apart. */
+function slotUser({ name, concurrency }: Definition, principal: Principal) {
+  const local = principal.subject === LOCAL_PRINCIPAL.subject && principal.tenant === undefined;
+  return { name, concurrency, principal: local ? undefined : `${principal.tenant ?? ''}|${principal.subject}` };
 }

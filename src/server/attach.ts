@@ -8,6 +8,7 @@ import { callTool, type ToolCallParts } from './call-tool.ts';
 import type { Era } from './caller.ts';
 import type { PrincipalOf } from './principal.ts';
 import { convertedOnce, type RawArguments, rememberingRaw } from './raw-schema.ts';
+import { registerTaskResources } from './resources.ts';
 import { registerTaskMethods } from './task-methods.ts';
 
 /** The schemas of a tool as every server instance registers them: made once, since instances come per request. */
@@ -22,7 +23,11 @@ const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
  * Puts the tools and the task methods on a server that is not connected yet, by public means only: ordinary
  * registrations, and a look at what comes and leaves.
  */
-export function attach(mcp: McpServer, tasks: Tasks, options: { era: Era; principalOf: PrincipalOf }): void {
+export function attach(
+  mcp: McpServer,
+  tasks: Tasks,
+  options: { era: Era; principalOf: PrincipalOf; resources: boolean },
+): void {
   if (!(mcp instanceof McpServer)) {
     throw new TypeError('the server factory must return an McpServer of @modelcontextprotocol/server');
   }
@@ -33,6 +38,7 @@ export function attach(mcp: McpServer, tasks: Tasks, options: { era: Era; princi
     mcp.server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
     registerTaskMethods(mcp, tasks, options.principalOf);
   }
+  if (options.resources) registerTaskResources(mcp, tasks, options.principalOf);
   const connect = mcp.connect.bind(mcp);
   mcp.connect = (transport) => connect(watch(transport, outbox));
 }

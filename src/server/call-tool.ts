@@ -98,6 +98,7 @@ export async function callTool(
       ...(value !== undefined && { prepared: value }),
       revision: REVISION,
       abilities: caller.abilities,
+      attended: !caller.tasks,
       originRequestId: String(ctx.mcpReq.id),
       ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -19,6 +19,8 @@ export interface ServingOptions {
    * is no authentication
    */
   principal?: PrincipalOf;
+  /** Offer each task, its log and its result as `longcall://tasks/{id}` resources, to its owner. @default true */
+  resources?: boolean;
   /**
    * Drain on the first SIGTERM or SIGINT, then exit; a second one exits at once. Only where this library owns the
    * listener or stdio. @default true
@@ -44,7 +46,7 @@ export function createTaskHandler(
   options: TaskHandlerOptions = {},
 ): McpHttpHandler {
   const principalOf = options.principal ?? defaultPrincipal('local');
-  const handler = createMcpHandler(withTasks(tasks, factory, principalOf), {
+  const handler = createMcpHandler(withTasks(tasks, factory, principalOf, options.resources), {
     maxRequestBodySize: options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes,
     onerror: (error) => tasks.logger.info({ error }, 'a request was refused or broke off'),
   });
@@ -55,10 +57,15 @@ export function createTaskHandler(
 }
 
 /** The factory as the SDK calls it, with tasks attached to what it makes. */
-export function withTasks(tasks: Tasks, factory: TaskServerFactory, principalOf: PrincipalOf): McpServerFactory {
+export function withTasks(
+  tasks: Tasks,
+  factory: TaskServerFactory,
+  principalOf: PrincipalOf,
+  resources = true,
+): McpServerFactory {
   return async (ctx) => {
     const mcp = await factory(ctx);
-    attach(mcp, tasks, { era: ctx.era, principalOf });
+    attach(mcp, tasks, { era: ctx.era, principalOf, resources });
     return mcp;
   };
 }

@@ -34,7 +34,7 @@ export function serveTaskStdio(
   const settled = setTimeout(() => {
     tasks.start().catch((error) => tasks.logger.error({ error }, 'the task store could not be opened'));
   }, PROBE_MS);
-  const connection = serveStdio(withTasks(tasks, factory, principalOf), {
+  const connection = serveStdio(withTasks(tasks, factory, principalOf, options.resources), {
     onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
   });
   let ending: Promise<void> | undefined;

@@ -1,3 +1,4 @@
 export type * from './operator-store.ts';
+export { existingSqliteStore } from './sqlite/existing.ts';
 export { sqliteStore } from './sqlite/sqlite-store.ts';
 export type * from './store.ts';

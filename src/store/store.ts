@@ -240,8 +240,15 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   close(): Promise<void>;
 }
 
+export interface TakeOptions {
+  limit: number;
+  /** The tools that may run now. */
+  names: readonly string[];
+}
+
 export interface Taken {
-  taskIds: TaskId[];
+  /** A fair share for each principal, oldest first within each. */
+  tasks: { taskId: TaskId; name: string; principal: Principal }[];
   /** When the next task becomes ready, in milliseconds since the Unix epoch. */
   nextAt?: number;
 }
@@ -251,8 +258,8 @@ export interface Taken {
  * repeated or late, and `TaskStore.claim` decides.
  */
 export interface Dispatcher {
-  /** At most `limit` tasks that look ready, and when to look again if nothing rings before. */
-  take(limit: number): Promise<Taken>;
+  /** At most `limit` tasks of those tools that look ready, and when to look again if nothing rings before. */
+  take(options: TakeOptions): Promise<Taken>;
   /**
    * Calls back after something was committed, here or in another process. The set names the tasks that changed; without
    * it, any may have. Returns the function that ends the subscription.

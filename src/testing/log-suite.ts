@@ -133,7 +133,7 @@ export const logSuite: readonly SuiteCase<OpenStore>[] = [
     const inGap = await store.readLog(lease.taskId, Math.floor(cursor / 2), 100);
     assert.ok((inGap?.lines[0]?.dropped ?? 0) > 0);
   }),
-  onStore('has no log for a task that is gone, nor another task's lines in it', async ({ store, clock }) => {
+  onStore('has no log for a task that is gone, and no lines of another task', async ({ store, clock }) => {
     const one = await createAndClaim(store, { ttlMs: 10_000 });
     const other = await createAndClaim(store, { principal: MALLORY });
     await store.appendLog(one.lease, [line('mine')]);

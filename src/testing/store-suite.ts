@@ -19,7 +19,9 @@ import {
 } from './on-store.ts';
 import type { SuiteCase } from './suite.ts';
 
-const ready = async (dispatcher: Dispatcher): Promise<string[]> => (await dispatcher.take(10)).taskIds;
+const take = (dispatcher: Dispatcher, limit = 10) => dispatcher.take({ limit, names: ['transcode'] });
+const ready = async (dispatcher: Dispatcher): Promise<string[]> =>
+  (await take(dispatcher)).tasks.map(({ taskId }) => taskId);
 
 const statusOf = async (store: TaskStore, lease: Lease, principal = ALICE): Promise<string | undefined> =>
   (await store.get(lease.taskId, principal))?.state.status;
@@ -195,7 +197,7 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     const availableAt = clock.now() + 5_000;
     assert.equal(await store.release(lease, { to: 'ready', availableAt }, 0), 'applied');
     assert.deepEqual(await ready(dispatcher), []);
-    assert.equal((await dispatcher.take(10)).nextAt, availableAt);
+    assert.equal((await take(dispatcher)).nextAt, availableAt);
     assert.deepEqual(await store.claim([lease.taskId], { workerId: 'w', leaseMs: 1 }), []);
     clock.advance(5_000);
     assert.equal((await claimOne(store, lease.taskId)).lease.attempt, 1);
@@ -316,6 +318,24 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     await store.create(aTask({ principal: MALLORY }), limit);
     await store.cancel(first.task.taskId, ALICE);
     await store.create(refused, limit);
+  }),
+  onStore('offers every principal its share, and only the tools asked for', async ({ store, dispatcher }) => {
+    for (let n = 0; n < 300; n += 1) await store.create(aTask({ principal: ALICE }));
+    const { task: one } = await store.create(aTask({ principal: MALLORY }));
+    await store.create(aTask({ principal: MALLORY, name: 'unknown' }));
+    const { tasks } = await take(dispatcher, 10);
+    assert.equal(tasks.length, 6, 'five of one, and all the other has');
+    assert.ok(tasks.some(({ taskId }) => taskId === one.taskId));
+    assert.ok(tasks.every(({ name }) => name === 'transcode'));
+  }),
+  onStore('lets many principals take turns', async ({ store, dispatcher }) => {
+    for (let n = 0; n < 100; n += 1) await store.create(aTask({ principal: { tenant: 't', subject: `user ${n}` } }));
+    const served = new Set<string>();
+    for (let round = 0; round < 8; round += 1) {
+      const { tasks } = await take(dispatcher, 64);
+      for (const { principal } of tasks) served.add(principal.subject);
+    }
+    assert.equal(served.size, 100);
   }),
   onStore('rings for what changed', async ({ store, dispatcher }) => {
     const rung: string[] = [];

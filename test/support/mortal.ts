@@ -58,7 +58,7 @@ export function mortal(backend: StoreBackend): StoreBackend & Fate {
       return {
         store: dying,
         dispatcher: {
-          take: (limit) => living(() => dispatcher.take(limit)),
+          take: (options) => living(() => dispatcher.take(options)),
           onBell: (listener) =>
             dispatcher.onBell((changed) => void living(async () => listener(changed)).catch(() => {})),
         },

@@ -63,6 +63,9 @@ const initial: Migration = {
       .execute();
     // Each index serves one question, and is partial where most rows never matter to it.
     await sql`create index tasks_ready on tasks (available_at, row_id) where run_state = 'ready'`.execute(db);
+    await sql`create index tasks_ready_of_principal on tasks (tenant, principal, available_at, row_id) where run_state = 'ready'`.execute(
+      db,
+    );
     await sql`create index tasks_leased on tasks (lease_until) where run_state = 'leased'`.execute(db);
     await sql`create index tasks_expiring on tasks (expires_at) where run_state <> 'done' and expires_at is not null`.execute(
       db,

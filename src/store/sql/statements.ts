@@ -60,6 +60,12 @@ const claimColumns = [
 const leasedColumns = ['id', 'fence', 'attempt', 'max_attempts', 'on_worker_lost', 'lease_owner'] as const;
 
 export type LeasedRow = Pick<Tasks, (typeof leasedColumns)[number]>;
+interface Owner {
+  tenant: string;
+  principal: string;
+}
+
+export type ReadyRow = Owner & Pick<Tasks, 'id' | 'tool'>;
 export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: string | null };
 export type ControlRow = Pick<Tasks, (typeof controlColumns)[number]>;
 export type ClaimRow = Pick<Tasks, (typeof claimColumns)[number]>;
@@ -225,14 +231,36 @@ export function buildStatements() {
       db.selectFrom('tasks').select(['id', 'status', 'fence', 'version']).where('id', '=', id),
     ),
 
-    listReady: compile<{ limit: number }, { id: string; available_at: number }>(
+    nextPrincipal: compile<Owner, Owner & { available_at: number }>(
       db
         .selectFrom('tasks')
-        .select(['id', 'available_at'])
+        .select(['tenant', 'principal', 'available_at'])
         .where('run_state', '=', 'ready')
+        .where(sql<boolean>`(tenant, principal) > (${slot<string>('tenant')}, ${slot<string>('principal')})`)
+        .orderBy('tenant')
+        .orderBy('principal')
+        .orderBy('available_at')
+        .limit(1),
+    ),
+    listReady: compile<Owner & { names: string; now: number; limit: number }, ReadyRow>(
+      db
+        .selectFrom('tasks')
+        .select(['id', 'tool', 'tenant', 'principal'])
+        .where('run_state', '=', 'ready')
+        .where('tenant', '=', slot<string>('tenant'))
+        .where('principal', '=', slot<string>('principal'))
+        .where('available_at', '<=', now)
+        .where(sql<boolean>`tool in (select value from json_each(${slot<string>('names')}))`)
         .orderBy('available_at')
         .orderBy('row_id')
         .limit(slot<number>('limit')),
+    ),
+    nextReady: compile<{ now: number }, { at: number | null }>(
+      db
+        .selectFrom('tasks')
+        .select((eb) => eb.fn.min<number | null>('available_at').as('at'))
+        .where('run_state', '=', 'ready')
+        .where('available_at', '>', now),
     ),
     claim: compile<{ id: string; worker: string; until: number; now: number }, ClaimRow>(
       db

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { Clock, Logger, TaskId, Timer } from '../../core/index.ts';
-import { all } from '../sql/statement.ts';
+import { FIRST_TURN, type Turn, take } from '../sql/commands/index.ts';
 import type { Statements } from '../sql/statements.ts';
-import type { Dispatcher, Taken } from '../store.ts';
+import type { Dispatcher, Taken, TakeOptions } from '../store.ts';
 import { Bell } from './bell.ts';
 import type { GroupCommit } from './group-commit.ts';
 
@@ -31,6 +31,7 @@ export class ScanDispatcher implements Dispatcher {
   readonly #dataVersion: () => number;
   readonly #listeners = new Set<Listener>();
   #seenVersion: number;
+  #turn: Turn = FIRST_TURN;
   #bell: Bell | undefined;
   #heard = false;
   #netMs = NET_MS;
@@ -44,14 +45,11 @@ export class ScanDispatcher implements Dispatcher {
     this.#seenVersion = this.#dataVersion();
   }
 
-  async take(limit: number): Promise<Taken> {
+  async take(options: TakeOptions): Promise<Taken> {
     const { commits, statements, clock } = this.#parts;
-    // One more than asked for: the first that is not ready yet says when to come back.
-    const rows = await commits.read(() => all(statements.listReady, { limit: limit + 1 }));
-    const now = clock.now();
-    const ready = rows.filter(({ available_at }) => available_at <= now).slice(0, limit);
-    const next = rows.find(({ available_at }) => available_at > now);
-    return { taskIds: ready.map(({ id }) => id), ...(next !== undefined && { nextAt: next.available_at }) };
+    const { taken, turn } = await commits.read(() => take(statements, options, this.#turn, clock.now()));
+    this.#turn = turn;
+    return taken;
   }
 
   onBell(listener: Listener): () => void {

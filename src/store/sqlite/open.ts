@@ -7,7 +7,7 @@ import { MIN_WRITER, migrations, SCHEMA_VERSION } from '../sql/migrations.ts';
 import { isBusy } from './group-commit.ts';
 
 /** "LCDB": tells our files from other SQLite databases. */
-const APPLICATION_ID = 0x4c434442;
+export const APPLICATION_ID = 0x4c434442;
 const MAX_WAL_BYTES = 64 * 1024 * 1024;
 /** How long opening waits for another process that is opening, or migrating, the same file. */
 const OPEN_PATIENCE_MS = 10_000;
@@ -116,7 +116,7 @@ async function migrate(db: Database.Database, file: string, logger: Logger): Pro
   }
 }
 
-function schemaOf(db: Database.Database): { schema: number; minWriter: number } | undefined {
+export function schemaOf(db: Database.Database): { schema: number; minWriter: number } | undefined {
   const table = db.prepare("select 1 from sqlite_master where type = 'table' and name = 'meta'").get();
   if (table === undefined) return undefined;
   const rows = db.prepare('select key, value from meta').all() as { key: string; value: string }[];
@@ -137,7 +137,7 @@ async function patiently(action: () => void | Promise<void>): Promise<void> {
   }
 }
 
-function refusal(file: string, error: unknown): unknown {
+export function refusal(file: string, error: unknown): unknown {
   if (error instanceof StoreRefusedError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const why = (text: string) => new StoreRefusedError(text, { cause: error });

@@ -5,4 +5,5 @@ export { countTasks, findIds, inspectTask, listTasks, payloads, timeline } from 
 export { appendLog, readLog } from './log.ts';
 export { cancelTasks, deleteLogPiece, deleteTask, hide, requeue } from './operate.ts';
 export { history, leaseOwners, lostLeases, openQuestions, pastAttempts, pulses, readRecord } from './read.ts';
+export { FIRST_TURN, type Turn, take } from './take.ts';
 export { claim, note, recordStep, release, renew, report } from './work.ts';

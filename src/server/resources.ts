@@ -1,0 +1,128 @@
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { type JsonObject, type JsonValue, type Principal, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
+import type { LogLine } from '../store/index.ts';
+import { plainResult } from '../wire/rev2026-07-28/index.ts';
+import type { PrincipalOf } from './principal.ts';
+import { answerTo, asThrown } from './rpc-error.ts';
+
+/** Text and its kind; undefined where there is nothing to read. */
+type Reader = (taskId: string, principal: Principal) => Promise<string | undefined>;
+
+/** As much of a log as one read carries: its end, for people who ask what is going on. */
+const LOG_TAIL_BYTES = 64 * 1024;
+
+// Made once: servers come per request.
+const templates = {
+  task: new ResourceTemplate('longcall://tasks/{id}', { list: undefined }),
+  log: new ResourceTemplate('longcall://tasks/{id}/log', { list: undefined }),
+  result: new ResourceTemplate('longcall://tasks/{id}/result', { list: undefined }),
+};
+
+/**
+ * `longcall://tasks/{id}`, `…/log` and `…/result`, each for the task's owner; what is unknown, expired or another's is
+ * answered alike. They can be read, not subscribed to: news of a task come with the streams a client listens to, which
+ * this server does not have yet. Resources of the server's own are asked first, and keep their names.
+ */
+export function registerTaskResources(mcp: McpServer, tasks: Tasks, principalOf: PrincipalOf): void {
+  const { engine, logger } = tasks;
+  const register = (
+    name: string,
+    template: ResourceTemplate,
+    config: { title: string; description: string; mimeType: string },
+    read: Reader,
+  ): void => {
+    const readCallback = async (uri: URL, { id }: Record<string, string | string[]>, ctx: ServerContext) => {
+      let text: string | undefined;
+      try {
+        text = await read(String(id), principalOf({ auth: ctx.http?.authInfo }));
+      } catch (error) {
+        if (!(error instanceof TaskNotFoundError)) throw asThrown(answerTo(error, uri.href, logger));
+      }
+      if (text === undefined) throw new ResourceNotFoundError(uri.href);
+      return { contents: [{ uri: uri.href, mimeType: config.mimeType, text }] };
+    };
+    try {
+      mcp.registerResource(name, template, config, readCallback);
+    } catch (error) {
+      logger.debug({ name, error }, 'a resource of tasks gives way to one of the server itself');
+    }
+  };
+
+  // Which tasks there are is never listed, so the list never changes.
+  if (mcp.server.getCapabilities().resources === undefined) {
+    mcp.server.registerCapabilities({ resources: { listChanged: false } });
+  }
+  register(
+    'longcall-task',
+    templates.task,
+    { title: 'Task', description: 'Where a task stands, without its result', mimeType: 'application/json' },
+    async (taskId, principal) => JSON.stringify(describe(await engine.get(taskId, principal))),
+  );
+  register(
+    'longcall-task-log',
+    templates.log,
+    {
+      title: 'Task log',
+      description: `The last ${LOG_TAIL_BYTES / 1024} kB a task has logged`,
+      mimeType: 'text/plain',
+    },
+    async (taskId, principal) => {
+      const page = await engine.readLog(taskId, principal, { cursor: -LOG_TAIL_BYTES, limitBytes: LOG_TAIL_BYTES });
+      return tail(page.lines, page.cursor);
+    },
+  );
+  register(
+    'longcall-task-result',
+    templates.result,
+    { title: 'Task result', description: 'What a completed task returned', mimeType: 'application/json' },
+    async (taskId, principal) => {
+      const { state } = await engine.get(taskId, principal);
+      return state.status === 'completed' ? JSON.stringify(plainResult(state.result)) : undefined;
+    },
+  );
+}
+
+/** A task in our own words, which no revision of the protocol changes. Field by field: nothing new slips out. */
+function describe(task: TaskRecord): JsonObject {
+  const { state, progress, statusMessage } = task;
+  return {
+    taskId: task.taskId,
+    tool: task.name,
+    status: state.status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    ...(progress !== undefined && { progress: { ...progress } as JsonValue }),
+    ...(state.status === 'failed' && { error: { ...state.error } as JsonValue }),
+    ...(state.status === 'cancelled' && state.reason !== undefined && { reason: state.reason }),
+    ...(state.status === 'input_required' && {
+      questions: Object.entries(state.inputRequests).map(([key, { message }]) => ({ key, message })),
+    }),
+    createdAt: iso(task.createdAt),
+    updatedAt: iso(task.updatedAt),
+    expiresAt: task.expiresAt === null ? null : iso(task.expiresAt),
+    attempt: task.attempt,
+  };
+}
+
+/** @param end where the log ended when its lines were read */
+function tail(lines: readonly LogLine[], end: number): string {
+  const written = lines.map(({ level, text, at }) => `${iso(at)} ${level} ${text}\n`);
+  let bytes = written.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+  let first = 0;
+  while (bytes > LOG_TAIL_BYTES && first < written.length - 1) {
+    bytes -= Buffer.byteLength(written[first] ?? '');
+    first += 1;
+  }
+  const whole = first === 0 && end <= LOG_TAIL_BYTES;
+  const marker = whole ? '' : `… of ${end} bytes logged, only the last are shown here\n`;
+  return marker + written.slice(first).join('');
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
