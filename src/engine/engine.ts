@@ -82,6 +82,7 @@ export class Engine {
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #worker: Worker | undefined;
+  readonly #closed: (() => void)[] = [];
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -307,6 +308,11 @@ export class Engine {
     return this.#closing;
   }
 
+  /** Calls back once the engine has closed. */
+  onClose(listener: () => void): void {
+    this.#closed.push(listener);
+  }
+
   async #close(drainMs: number): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined);
     if (opened === undefined) return;
@@ -314,6 +320,7 @@ export class Engine {
     await opened.worker.stop(drainMs);
     opened.resign();
     await opened.store.close();
+    for (const listener of this.#closed.splice(0)) listener();
   }
 
   #open(): Promise<Opened> {

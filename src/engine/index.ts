@@ -8,6 +8,7 @@ export type {
 } from './context.ts';
 export type { CreatedTask } from './engine.ts';
 export { Inspector, type LogReadOptions, type OperatorAction } from './inspector.ts';
+export { stopOnSignals } from './signals.ts';
 export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
 export {
   type ContentBlock,

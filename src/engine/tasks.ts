@@ -11,6 +11,7 @@ import {
 import type { StoreBackend } from '../store/index.ts';
 import { Engine } from './engine.ts';
 import type { Inspector } from './inspector.ts';
+import { stopOnSignals } from './signals.ts';
 import { type ArgsOf, defineTool, type RegisteredTaskTool, type ToolConfig, type ToolHandler } from './tools.ts';
 
 export interface TasksOptions {
@@ -108,6 +109,30 @@ export class Tasks implements AsyncDisposable {
   /** Opens the store and starts working, without serving anybody. Servers do this by themselves. */
   start(): Promise<void> {
     return this.engine.start();
+  }
+
+  /**
+   * Works in this process without serving anybody, until `close` or the first SIGTERM or SIGINT. For worker processes
+   * beside a server on the same store.
+   * @returns resolves when the worker has stopped
+   * @throws {StoreRefusedError} when the store must not be opened.
+   */
+  async work(options: { signals?: boolean } = {}): Promise<void> {
+    // Timers never keep a process alive here, so waiting for work has to.
+    const keepAlive = setInterval(() => {}, 60_000);
+    let stopped = (): void => {};
+    const done = new Promise<void>((resolve) => {
+      stopped = resolve;
+    });
+    const removeHandlers = options.signals === false ? () => {} : stopOnSignals(() => this.close());
+    try {
+      await this.start();
+      this.engine.onClose(stopped);
+      await done;
+    } finally {
+      removeHandlers();
+      clearInterval(keepAlive);
+    }
   }
 
   /**

@@ -1,8 +1,7 @@
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Tasks } from '../engine/index.ts';
+import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { type ServingOptions, type TaskServerFactory, withTasks } from './handler.ts';
 import { defaultPrincipal } from './principal.ts';
-import { stopOnSignals } from './signals.ts';
 
 /** A process that has lived this long is no version probe. */
 const PROBE_MS = 1_000;

@@ -1,9 +1,8 @@
 import { type Implementation, type McpHandlerRequestOptions, McpServer } from '@modelcontextprotocol/server';
-import type { Tasks } from '../engine/index.ts';
+import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
 import { defaultPrincipal } from './principal.ts';
-import { stopOnSignals } from './signals.ts';
 import { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
 
 export interface TaskServerOptions extends TaskHandlerOptions {

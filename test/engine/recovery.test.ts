@@ -259,3 +259,18 @@ describe('a task past its TTL', () => {
 async function abandon(tasks: Tasks): Promise<void> {
   await Promise.race([tasks.close(), settle(50)]);
 }
+
+describe('work', () => {
+  it('works until it is closed', async () => {
+    const server = aProcess({ slots: 0 });
+    const worker = aProcess();
+    for (const tasks of [server, worker]) tasks.registerTool('job', {}, () => text('done'));
+    const working = worker.work({ signals: false });
+    const { taskId } = await start(server, 'job');
+    clock.advance(1_000); // The bell is real time's; the net and the sweep are the clock's.
+    await settle();
+    expect(await outcome(worker, taskId)).toMatchObject({ result: text('done') });
+    await worker.close();
+    await working;
+  });
+});
