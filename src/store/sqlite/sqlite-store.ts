@@ -19,6 +19,7 @@ import type {
   Applied,
   ClaimOptions,
   CreateOptions,
+  Dispatcher,
   Lease,
   LogEntry,
   LostLease,
@@ -45,18 +46,26 @@ export function sqliteStore(path: string): StoreBackend {
     throw new TypeError(`sqliteStore: path must be a file name or ':memory:', got ${JSON.stringify(path)}`);
   }
   return {
-    async open({ clock, random, logger }: StoreEnvironment) {
-      const db = await openDatabase(path, logger);
-      const file = path === ':memory:' ? undefined : resolve(path);
-      let dispatcher: ScanDispatcher | undefined;
-      const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
-      const statements = buildStatements();
-      const bellPath = file && `${file}.bell`;
-      dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
-      const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
-      return { store: new SqliteTaskStore({ db, commits, statements, dispatcher, locks, clock }), dispatcher };
+    async open(environment: StoreEnvironment) {
+      return openOn(await openDatabase(path, environment.logger), path, environment);
     },
   };
+}
+
+/** A store on a database that is open and up to date. */
+export function openOn(
+  db: Database.Database,
+  path: string,
+  { clock, random, logger }: StoreEnvironment,
+): { store: TaskStore; dispatcher: Dispatcher } {
+  const file = path === ':memory:' ? undefined : resolve(path);
+  let dispatcher: ScanDispatcher | undefined;
+  const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
+  const statements = buildStatements();
+  const bellPath = file && `${file}.bell`;
+  dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
+  const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
+  return { store: new SqliteTaskStore({ db, commits, statements, dispatcher, locks, clock }), dispatcher };
 }
 
 interface SqliteTaskStoreParts {
