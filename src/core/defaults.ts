@@ -26,5 +26,6 @@ export const DEFAULTS = {
   maxArgumentBytes: 4 * 1024 * 1024,
   maxResultBytes: 16 * 1024 * 1024,
   maxOpenTasksPerPrincipal: 1_000,
+  maxStepsPerTask: 10_000,
   maxLogBytesPerTask: 50 * 1024 * 1024,
 } as const;

@@ -7,6 +7,7 @@ import {
   canonicalJson,
   isTerminal,
   type JsonValue,
+  LimitExceededError,
   type Logger,
   newTaskId,
   type Principal,
@@ -34,6 +35,7 @@ export interface EngineSettings extends WorkerSettings {
   maxOpenTasksPerPrincipal: number;
   maxTtlMs: number;
   orphanGraceMs: number;
+  maxArgumentBytes: number;
 }
 
 export interface EngineParts {
@@ -111,7 +113,11 @@ export class Engine {
     const { store, worker } = await this.#open();
     const { definition, principal, input, prepared, revision, abilities, originRequestId, traceparent } = request;
     const { idempotencyKey } = request;
-    const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs } = this.#parts.settings;
+    const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs, maxArgumentBytes } = this.#parts.settings;
+    const bytes = Buffer.byteLength(JSON.stringify(input));
+    if (bytes > maxArgumentBytes) {
+      throw new LimitExceededError(`the arguments have ${bytes} bytes; at most ${maxArgumentBytes} are taken`);
+    }
     const slot = worker.reserve(definition, principal, request.attended ?? false);
     try {
       const created = await store.create(

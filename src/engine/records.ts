@@ -21,6 +21,11 @@ export class Records {
     return this.#count > 0 || this.#questions.size > 0;
   }
 
+  /** Steps recorded so far. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** Names of recorded steps that this run has not asked for. */
   get unasked(): string[] {
     return [...new Set(this.#unasked.values())];

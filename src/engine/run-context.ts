@@ -6,6 +6,7 @@ import {
   isStandardSchema,
   type JsonObject,
   type JsonValue,
+  LimitExceededError,
   NonRetryableError,
   type Principal,
   type Question,
@@ -40,6 +41,12 @@ export interface RunControl {
   changed(how: string): Promise<void>;
 }
 
+/** What one task may keep. */
+export interface RunLimits {
+  maxResultBytes: number;
+  maxStepsPerTask: number;
+}
+
 /** Never settles: a run that was put away stops where it stands, as if the process had died there. */
 const NEVER = new Promise<never>(() => {});
 
@@ -55,9 +62,18 @@ export class RunContext implements TaskContext {
   readonly #store: TaskStore;
   readonly #reporter: Reporter;
   readonly #control: RunControl;
+  readonly #limits: RunLimits;
   readonly #ordinals = new Map<string, number>();
 
-  constructor(claimed: ClaimedTask, records: Records, store: TaskStore, reporter: Reporter, control: RunControl) {
+  constructor(
+    claimed: ClaimedTask,
+    records: Records,
+    store: TaskStore,
+    reporter: Reporter,
+    control: RunControl,
+    limits: RunLimits,
+  ) {
+    this.#limits = limits;
     this.id = claimed.task.taskId;
     this.principal = claimed.task.principal;
     this.attempt = claimed.lease.attempt;
@@ -209,9 +225,17 @@ export class RunContext implements TaskContext {
   }
 
   async #record(step: Omit<NewStep, 'seq'>): Promise<void> {
+    this.#checkLimits(step);
     await this.#applied(this.#store.recordStep(this.#claimed.lease, { ...step, seq: this.#records.nextSeq() }));
     this.#control.recorded();
     await this.#stillMine();
+  }
+
+  #checkLimits({ name, body }: Omit<NewStep, 'seq'>): void {
+    const { maxResultBytes, maxStepsPerTask } = this.#limits;
+    checkSize(`step "${name}"`, body, maxResultBytes);
+    if (this.#records.count < maxStepsPerTask) return;
+    throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps`);
   }
 
   async #applied(write: Promise<Applied>): Promise<void> {
@@ -219,6 +243,12 @@ export class RunContext implements TaskContext {
     await this.#control.lost();
     await this.#stillMine();
   }
+}
+
+function checkSize(what: string, body: string | null, maxBytes: number): void {
+  const bytes = body === null ? 0 : Buffer.byteLength(body);
+  if (bytes <= maxBytes) return;
+  throw new LimitExceededError(`${what} returned ${bytes} bytes; at most ${maxBytes} are recorded`);
 }
 
 export function quoted(names: readonly string[]): string {

@@ -25,6 +25,8 @@ export interface RunSettings {
   /** How long an unanswered question keeps its handler in memory. */
   holdInputMs: number;
   maxResultBytes: number;
+  /** Steps, sleeps included, that one task may record. */
+  maxStepsPerTask: number;
   /** What is kept of a task's log. */
   maxLogBytes: number;
   /** How long a handler that was told to stop may take before it counts as leaked. */
@@ -126,7 +128,9 @@ export class Run implements RunControl {
       if (lease.fence > 1) this.#records = new Records(await this.#store.history(lease.taskId));
       await this.#checkVersion();
       this.#active.start();
-      const handler = this.#callHandler(new RunContext(this.claimed, this.#records, this.#store, reporter, this));
+      const handler = this.#callHandler(
+        new RunContext(this.claimed, this.#records, this.#store, reporter, this, this.#settings),
+      );
       const end = await Promise.race([this.#interrupted, handler]);
       this.#active.stop();
       await this.#conclude(end, reporter);

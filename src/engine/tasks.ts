@@ -49,7 +49,11 @@ export interface TasksOptions {
   sweepMs?: number;
   /** @default 1000 */
   maxOpenTasksPerPrincipal?: number;
-  /** Bytes of a result as JSON. @default 16 MiB */
+  /** Steps, sleeps included, that one task may record. @default 10000 */
+  maxStepsPerTask?: number;
+  /** Bytes of a call's arguments as JSON. @default 4 MiB */
+  maxArgumentBytes?: number;
+  /** Bytes of a result, and of what a step returns, as JSON. @default 16 MiB */
   maxResultBytes?: number;
   /** Bytes of a task's log: of one that grows larger, the first and the last half are kept. @default 50 MiB */
   maxLogBytesPerTask?: number;
@@ -198,6 +202,8 @@ export function createTasks(options: TasksOptions): Tasks {
       maxTtlMs,
       maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
       maxLogBytes: number('maxLogBytesPerTask', DEFAULTS.maxLogBytesPerTask, 4_096),
+      maxStepsPerTask: number('maxStepsPerTask', DEFAULTS.maxStepsPerTask, 1),
+      maxArgumentBytes: number('maxArgumentBytes', DEFAULTS.maxArgumentBytes, 1_024),
       interruptRuns: options.interruptRuns ?? false,
       stopGraceMs: number('stopGraceMs', DEFAULTS.stopGraceMs, 0),
       orphanGraceMs: number('orphanGraceMs', DEFAULTS.orphanGraceMs, 0),

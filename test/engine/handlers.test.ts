@@ -434,3 +434,37 @@ describe('registration', () => {
     expect(register).toThrow(message);
   });
 });
+
+describe('what one task may keep', () => {
+  it.each([
+    [
+      'a value too large to record',
+      async (task: TaskContext) => void (await task.step('big', () => 'x'.repeat(3_000))),
+      /step "big" returned 3002 bytes; at most 2000/,
+    ],
+    [
+      'more steps than allowed',
+      async (task: TaskContext) => {
+        for (let n = 0; n < 6; n += 1) await task.step('s', () => n);
+      },
+      /at most 5 steps/,
+    ],
+  ])('is limited: %s', async (_what, work, message) => {
+    const { tasks } = fresh({ maxResultBytes: 2_000, maxStepsPerTask: 5 });
+    tasks.registerTool('greedy', {}, async (_args, task) => {
+      await work(task);
+      return text('ok');
+    });
+    const { taskId } = await start(tasks, 'greedy');
+    expect(await outcome(tasks, taskId)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringMatching(message) },
+    });
+  });
+
+  it('is limited: arguments, before a task exists', async () => {
+    const { tasks } = fresh({ maxArgumentBytes: 1_024 });
+    tasks.registerTool('any', {}, () => text('ok'));
+    await expect(start(tasks, 'any', { blob: 'x'.repeat(1_024) })).rejects.toThrow(/1035 bytes; at most 1024/);
+  });
+});
