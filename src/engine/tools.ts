@@ -39,6 +39,8 @@ export function text(value: string): ToolResult & { content: ContentBlock[] } {
 /** The request a `prepare` hook looks at. */
 export interface PrepareRequest {
   principal: Principal;
+  /** Whether this call's client said it can show a form, i.e. whether asking for input can lead anywhere. */
+  canAsk: boolean;
   /** Answers to what an earlier round of the same call asked for, by key; not validated. */
   answers: Readonly<Record<string, unknown>> | undefined;
   /**

@@ -70,6 +70,7 @@ export async function callTool(
   try {
     prepared = await tool.prepare?.(args.parsed, {
       principal,
+      canAsk: caller.canAsk,
       ...earlierRounds(ctx.mcpReq),
       signal: ctx.mcpReq.signal,
     });

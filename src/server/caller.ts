@@ -11,6 +11,8 @@ export interface Caller {
   /** It may be answered with a task. */
   tasks: boolean;
   abilities: RequestorAbilities;
+  /** It can answer what is asked before a task exists. */
+  canAsk: boolean;
   traceparent: string | undefined;
 }
 
@@ -26,6 +28,7 @@ export function callerOf(ctx: ServerContext, era: Era, principalOf: PrincipalOf)
     tasks,
     // A question reaches only those who look at the task: whoever waits for the result would wait for ever.
     abilities: tasks ? abilities : { form: false },
+    canAsk: abilities.form,
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
   };
 }

@@ -1,4 +1,9 @@
-import { type Implementation, type McpHandlerRequestOptions, McpServer } from '@modelcontextprotocol/server';
+import {
+  type Implementation,
+  type McpHandlerRequestOptions,
+  McpServer,
+  type ServerOptions,
+} from '@modelcontextprotocol/server';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
@@ -8,6 +13,8 @@ import { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
 export interface TaskServerOptions extends TaskHandlerOptions {
   /** Told to clients: how to use the tools together. */
   instructions?: string;
+  /** Verifies the state that `prepare` hooks hand out between the rounds of a call, as the SDK's servers do. */
+  requestState?: NonNullable<ServerOptions['requestState']>;
 }
 
 /** An MCP server for the tools of `tasks`, on whichever transports are asked for. */
@@ -34,9 +41,13 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
   if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
     throw new TypeError("createTaskServer: info must have a name and a version, e.g. { name: 'ci', version: '1.0.0' }");
   }
-  const { instructions } = options;
-  const factory = (): McpServer =>
-    new McpServer(info, { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) });
+  const { instructions, requestState } = options;
+  const serverOptions: ServerOptions = {
+    capabilities: { tools: {} },
+    ...(instructions !== undefined && { instructions }),
+    ...(requestState !== undefined && { requestState }),
+  };
+  const factory = (): McpServer => new McpServer(info, serverOptions);
   const listeners: Listening[] = [];
   const handlers: ReturnType<typeof createTaskHandler>[] = [];
   const handler = (handlerOptions: TaskHandlerOptions): ReturnType<typeof createTaskHandler> => {

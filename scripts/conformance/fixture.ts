@@ -1,0 +1,39 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { FixtureUrls } from '../../test/conformance/server.ts';
+import { ended, track } from './children.ts';
+
+export interface Fixture {
+  urls: FixtureUrls;
+  alive(): boolean;
+  /** What the servers have told their operator so far. */
+  log(): string;
+  /** @throws {Error} when the process does not end by itself, or ended before. */
+  close(): Promise<void>;
+}
+
+/** Starts the servers under test in a process of their own, their databases in `folder`. */
+export async function startFixture(folder: string): Promise<Fixture> {
+  const child = track(
+    fork(join(import.meta.dirname, '../../test/conformance/server.ts'), [folder], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    }),
+  );
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text) => (log += text));
+  const ready = once(child, 'message') as Promise<[FixtureUrls]>;
+  const first = await Promise.race([ready, once(child, 'exit')]);
+  const [urls] = first;
+  if (typeof urls !== 'object' || urls === null) throw new Error(`the server under test did not start:\n${log}`);
+  return {
+    urls,
+    alive: () => child.exitCode === null && child.signalCode === null,
+    log: () => log,
+    async close() {
+      if (child.connected) child.disconnect();
+      const status = await ended(child);
+      if (status !== 0) throw new Error(`the server under test ended with ${status}:\n${log}`);
+    },
+  };
+}
