@@ -175,6 +175,7 @@ export class Engine {
    */
   async answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<void> {
     const { store } = await this.#open();
+    await this.get(taskId, principal);
     const open = await store.openQuestions(taskId, principal);
     if (open === undefined) throw new TaskNotFoundError();
     for (const { key, question } of open) {
@@ -188,6 +189,7 @@ export class Engine {
   /** The keys that wait for an answer. @throws {TaskNotFoundError} as `get`. */
   async openKeys(taskId: TaskId, principal: Principal): Promise<Set<string>> {
     const { store } = await this.#open();
+    await this.get(taskId, principal);
     const open = await store.openQuestions(taskId, principal);
     if (open === undefined) throw new TaskNotFoundError();
     return new Set(open.map(({ key }) => key));
@@ -199,6 +201,7 @@ export class Engine {
    */
   async cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal'> {
     const { store } = await this.#open();
+    await this.get(taskId, principal); // A life that is over is over for this method too, swept or not.
     const outcome = await store.cancel(taskId, principal, reason);
     if (outcome === undefined) throw new TaskNotFoundError();
     return outcome;

@@ -59,6 +59,9 @@ export class Run implements RunControl {
   readonly #active: ActiveTime;
   readonly #waits: Waits;
   readonly #interrupted: Promise<RunEnd>;
+  /** Resolves when nothing of this run is left to be written, though its handler may still be on the way out. */
+  readonly concluded: Promise<void>;
+  #setConcluded: () => void = () => {};
   #records = new Records(EMPTY_HISTORY);
   #interrupt: (by: Interruption) => void = () => {};
   #by: Interruption | 'finished' | undefined;
@@ -92,11 +95,16 @@ export class Run implements RunControl {
       idle: (idle) => (idle ? this.#active.stop() : this.#active.start()),
       expire: (key) => void this.#expire(key),
     });
+    this.concluded = new Promise((resolve) => {
+      this.#setConcluded = resolve;
+    });
     this.#interrupted = new Promise((resolve) => {
       this.#interrupt = (by) => {
         if (this.#by !== undefined) return;
         this.#by = by;
-        this.#controller.abort(this.#reason(by));
+        const reason = this.#reason(by);
+        this.#controller.abort(reason);
+        if (!this.over) this.#waits.fail(reason);
         resolve({ by });
       };
     });
@@ -134,11 +142,13 @@ export class Run implements RunControl {
       const end = await Promise.race([this.#interrupted, handler]);
       this.#active.stop();
       await this.#conclude(end, reporter);
+      this.#setConcluded();
       if (end.by === 'cancelled' || end.by === 'timed_out' || end.by === 'lost') await this.#seeOut(handler);
     } catch (error) {
       // Nothing was concluded: the lease runs out and recovery decides, as if this process had died.
       this.#logger.error({ task: shortId(lease.taskId), tool: this.#definition.name, error }, 'a run broke off');
     } finally {
+      this.#setConcluded();
       this.#active.stop();
       this.#waits.stop();
     }

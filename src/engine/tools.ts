@@ -52,7 +52,10 @@ export interface PrepareRequest {
 }
 
 /** `respond` answers the call at once and creates no task; otherwise the task is created, with `prepared` in it. */
-export type Prepared = { respond: object } | { prepared?: JsonValue } | undefined;
+export type Prepared =
+  | { respond: object; prepared?: undefined }
+  | { respond?: undefined; prepared?: JsonValue }
+  | undefined;
 
 export interface ToolTaskOptions<Args = unknown> {
   /**

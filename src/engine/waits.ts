@@ -1,9 +1,10 @@
 import type { Answer, Clock, Timer } from '../core/index.ts';
 
 /** Something a handler waits for that may take days. */
-type Wait =
+type Wait = { reject: (reason: unknown) => void } & (
   | { for: 'answer'; since: number; deadline: number | undefined; resolve: (answer: Answer) => void }
-  | { for: 'time'; until: number; resolve: () => void };
+  | { for: 'time'; until: number; resolve: () => void }
+);
 
 export interface WaitsParts {
   clock: Clock;
@@ -39,16 +40,16 @@ export class Waits {
   }
 
   forAnswer(key: string, deadline: number | undefined): Promise<Answer> {
-    return new Promise((resolve) => {
-      this.#waits.set(key, { for: 'answer', since: this.#parts.clock.monotonic(), deadline, resolve });
+    return new Promise((resolve, reject) => {
+      this.#waits.set(key, { for: 'answer', since: this.#parts.clock.monotonic(), deadline, resolve, reject });
       this.#changed();
     });
   }
 
   /** @param until milliseconds since the Unix epoch */
   forTime(key: string, until: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waits.set(key, { for: 'time', until, resolve });
+    return new Promise((resolve, reject) => {
+      this.#waits.set(key, { for: 'time', until, resolve, reject });
       this.#changed();
     });
   }
@@ -65,6 +66,14 @@ export class Waits {
   busy(delta: 1 | -1): void {
     this.#busy += delta;
     this.#changed();
+  }
+
+  /** The task is over: whoever waits is told why. */
+  fail(reason: unknown): void {
+    this.stop();
+    const waits = [...this.#waits.values()];
+    this.#waits.clear();
+    for (const wait of waits) wait.reject(reason);
   }
 
   stop(): void {

@@ -29,7 +29,7 @@ export class Worker {
   readonly #logger: Logger;
   readonly #settings: WorkerSettings;
   readonly #slots: Slots;
-  readonly #runs = new Map<TaskId, { run: Run; done: Promise<void> }>();
+  readonly #runs = new Map<TaskId, Run>();
   #started = 0;
   #stopping = false;
   #taking = false;
@@ -93,21 +93,21 @@ export class Worker {
     const mine = [...this.#runs.keys()].filter((taskId) => changed === undefined || changed.has(taskId));
     if (mine.length === 0) return;
     const pulses = new Map((await this.#store.pulses(mine)).map((pulse) => [pulse.taskId, pulse]));
-    for (const taskId of mine) await this.#runs.get(taskId)?.run.notice(pulses.get(taskId));
+    for (const taskId of mine) await this.#runs.get(taskId)?.notice(pulses.get(taskId));
   }
 
   /** Takes nothing more; gives running tasks `drainMs` to finish and hands the rest back. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     await this.#takingDone;
-    if (drainMs > 0) await Promise.race([this.#allDone(), this.#after(drainMs)]);
-    for (const { run } of this.#runs.values()) run.release();
-    await this.#allDone();
+    if (drainMs > 0) await Promise.race([this.#allConcluded(), this.#after(drainMs)]);
+    for (const run of this.#runs.values()) run.release();
+    await this.#allConcluded();
     for (const timer of [this.#heartbeat, this.#guard, this.#alarm]) timer?.cancel();
   }
 
-  async #allDone(): Promise<void> {
-    await Promise.all([...this.#runs.values()].map(({ done }) => done));
+  async #allConcluded(): Promise<void> {
+    await Promise.all([...this.#runs.values()].map(({ concluded }) => concluded));
   }
 
   #after(delayMs: number): Promise<void> {
@@ -180,13 +180,13 @@ export class Worker {
       logger: this.#logger,
       settings: this.#settings,
     });
-    const done = run.execute().finally(() => {
+    void run.execute().finally(() => {
       this.#runs.delete(taskId);
       slot.free();
       this.wake();
     });
     this.#started += 1;
-    this.#runs.set(taskId, { run, done });
+    this.#runs.set(taskId, run);
     this.#beat();
     this.#guardLeases();
   }
@@ -210,7 +210,7 @@ export class Worker {
   }
 
   async #renew(): Promise<void> {
-    const runs = [...this.#runs.values()].map(({ run }) => run);
+    const runs = [...this.#runs.values()];
     const startedAt = this.#clock.monotonic();
     try {
       const leases = runs.map(({ claimed }) => claimed.lease);
@@ -227,7 +227,7 @@ export class Worker {
    * time that jumps says nothing about how long ago the last renewal was.
    */
   #guardLeases(): void {
-    const atWork = [...this.#runs.values()].flatMap(({ run }) => (run.ended ? [] : [run]));
+    const atWork = [...this.#runs.values()].filter(({ ended }) => !ended);
     if (this.#guard !== undefined || atWork.length === 0) return;
     const { leaseMs } = this.#settings;
     const safeMs = leaseMs - leaseMs / 10;

@@ -79,7 +79,7 @@ export async function callTool(
     if (chosen !== undefined) return refuse(chosen, ctx, parts);
     throw error; // The SDK makes it a failure the model can read.
   }
-  if (prepared !== undefined && 'respond' in prepared) {
+  if (prepared?.respond !== undefined) {
     return immediateAnswer(prepared.respond as JsonObject) as unknown as Answer;
   }
   const value = prepared?.prepared;
