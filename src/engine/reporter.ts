@@ -6,6 +6,8 @@ import { LogBacklog } from './log-backlog.ts';
 
 /** Reports closer together than this are written as one. */
 const COALESCE_MS = 100;
+/** Every poller gets the message; more than a line of it belongs in the log. */
+const MAX_MESSAGE_LENGTH = 1_000;
 
 /**
  * A handler's progress and log on their way to the store: gathered, written in batches, and never a reason for the
@@ -37,7 +39,7 @@ export class Reporter {
     this.#progress = {
       progress,
       ...(Number.isFinite(total) && { total: total as number }),
-      ...(message !== undefined && { message: String(message) }),
+      ...(message !== undefined && { message: String(message).slice(0, MAX_MESSAGE_LENGTH) }),
     };
     this.#schedule();
   }

@@ -52,6 +52,16 @@ describe('the packed package', () => {
     expect(server.stderr).toMatch(/Cannot find package '@modelcontextprotocol\/server'/);
   });
 
+  it('has a command', () => {
+    const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };
+    const main = join(installed, 'dist/cli/main.js');
+    expect(spawn(process.execPath, [main, '--version'], home)).toEqual({
+      status: 0,
+      stdout: `${version}\n`,
+      stderr: '',
+    });
+  });
+
   it('serves once the peer is there', () => {
     for (const name of Object.keys(manifest.peerDependencies)) install(name);
     expect(load('longcall/server')).toMatchObject({ status: 0, stderr: '' });
@@ -80,7 +90,11 @@ describe('the packed package', () => {
   }
 });
 
-function spawn(command: string, args: string[], cwd: string): { status: number | null; stdout: string; stderr: string } {
+function spawn(
+  command: string,
+  args: string[],
+  cwd: string,
+): { status: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
   return { status, stdout, stderr };
 }

@@ -106,7 +106,7 @@ describe('a handler', () => {
 });
 
 describe('cancel', () => {
-  it('is decided at once, fires the signal with its reason, and drops what comes later', async () => {
+  it('is decided at once, fires the signal with its reason, and drops what comes later [C-018]', async () => {
     const { logger, lines } = recordingLogger();
     const { tasks } = fresh({ logger, stopGraceMs: 5_000 });
     const aborted = deferred<unknown>();

@@ -5,7 +5,7 @@ import { LOCAL_PRINCIPAL, TaskInterruptedError } from '../../src/core/index.ts';
 import { type Tasks, type ToolTaskOptions, text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
-import { deferred, reaches, settle, someTasks, start } from '../support/engine.ts';
+import { deferred, pass, reaches, settle, someTasks, start } from '../support/engine.ts';
 import { type Fate, mortal } from '../support/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 
@@ -53,7 +53,7 @@ describe('a task whose worker is gone', () => {
       return text(`done ${context.attempt}`);
     });
 
-  it('goes on from its last step in another process: P4, P5', async () => {
+  it('goes on from its last step in another process: P4, P5 [C-032] [C-044]', async () => {
     const log: string[] = [];
     const gone = aProcess();
     register(gone, log, {}, forever);
@@ -68,7 +68,7 @@ describe('a task whose worker is gone', () => {
     expect(log).toEqual(['start 1', 'one', 'two', 'start 2', 'two']);
   });
 
-  it('is not run again when nothing was recorded and nobody allowed it', async () => {
+  it('is not run again when nothing was recorded and nobody allowed it [C-048]', async () => {
     let runs = 0;
     const once = (tasks: Tasks, hang?: () => Promise<never>) =>
       tasks.registerTool('pay', {}, async () => {
@@ -121,7 +121,7 @@ describe('a task whose worker is gone', () => {
     expect(asked).toEqual(['run 1', 'decline', 'run 2', 'decline']);
   });
 
-  it('changes nothing any more when the lost worker wakes up, and its handler is told to stop: P3', async () => {
+  it('changes nothing any more when the lost worker wakes up, and its handler is told to stop: P3 [C-041]', async () => {
     const wake = deferred();
     const told = deferred<unknown>();
     const sleepy = (tasks: Tasks, sleeps: boolean) =>
@@ -150,7 +150,7 @@ describe('a task whose worker is gone', () => {
     expect(await outcome(quick, taskId)).toMatchObject({ result: text('in time') });
   });
 
-  it('fails after its attempts are used up', async () => {
+  it('fails after its attempts are used up [C-047]', async () => {
     const runs: number[] = [];
     const poison = (tasks: Tasks) =>
       tasks.registerTool('poison', { task: { onWorkerLost: 'rerun', maxAttempts: 2 } }, async (_args, task) => {
@@ -179,7 +179,7 @@ describe('a task whose worker is gone', () => {
     expect(runs).toEqual([1, 2]);
   });
 
-  it('stays with a worker that renews, however long it takes', async () => {
+  it('stays with a worker that renews, however long it takes [C-043]', async () => {
     const gate = deferred();
     let runs = 0;
     const tasks = aProcess();
@@ -202,7 +202,7 @@ describe('a task whose worker is gone', () => {
 });
 
 describe('close', () => {
-  it('hands back what is not finished in time, without spending an attempt', async () => {
+  it('hands back what is not finished in time, without spending an attempt [C-107]', async () => {
     const stopped: unknown[] = [];
     const attempts: number[] = [];
     const work = (tasks: Tasks, hangs: boolean) =>
@@ -272,5 +272,88 @@ describe('work', () => {
     expect(await outcome(worker, taskId)).toMatchObject({ result: text('done') });
     await worker.close();
     await working;
+  });
+});
+
+describe('a restart', () => {
+  it('loses no task that waits: all of them run, each once, though no bell rings [C-038]', async () => {
+    const runs: number[] = [];
+    const register = (tasks: Tasks) =>
+      tasks.registerTool('job', { inputSchema: z.object({ n: z.number() }) }, ({ n }) => {
+        runs.push(n);
+        return text('done');
+      });
+    const server = aProcess({ slots: 0 });
+    register(server);
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => (await start(server, 'job', { n })).taskId),
+    );
+    await server.close();
+    const worker = aProcess();
+    register(worker);
+    await worker.start();
+    for (const taskId of ids) await outcome(worker, taskId);
+    expect(runs.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  });
+
+  it('keeps a task for its owner, and for nobody else [C-030]', async () => {
+    const before = aProcess({ slots: 0 });
+    before.registerTool('job', {}, () => text('done'));
+    const { taskId } = await start(before, 'job');
+    await before.close();
+    const after = aProcess({ slots: 0 });
+    expect((await after.engine.get(taskId, LOCAL_PRINCIPAL)).state.status).toBe('working');
+    await expect(after.engine.get(taskId, { subject: 'somebody else' })).rejects.toThrow('Task not found');
+  });
+
+  it('gives a handler the arguments it was called with, however long it waited [C-031]', async () => {
+    const seen: unknown[] = [];
+    const register = (tasks: Tasks) =>
+      tasks.registerTool('late', { inputSchema: z.object({ file: z.string() }) }, async (args, task) => {
+        seen.push(args);
+        await task.ask('go', { message: 'Go?', schema: z.object({ ok: z.boolean() }) });
+        return text('done');
+      });
+    const first = aProcess();
+    register(first);
+    const { taskId } = await start(first, 'late', { file: 'a.txt' });
+    await reaches(first, taskId, 'input_required');
+    await first.close();
+    clock.advance(5 * 86_400_000);
+    const second = aProcess();
+    register(second);
+    await second.start();
+    await second.engine.answer(taskId, LOCAL_PRINCIPAL, new Map([['go', { action: 'decline' }]]));
+    await outcome(second, taskId);
+    expect(seen).toEqual([{ file: 'a.txt' }, { file: 'a.txt' }]);
+  });
+});
+
+describe('a wall clock that jumps', () => {
+  it.each([
+    ['forward by an hour, as after a sleep of the machine', 3_600_000],
+    ['back by an hour', -3_600_000],
+  ])('%s takes no task from a worker that lives [C-046]', async (_how, jumpMs) => {
+    let runs = 0;
+    const gate = deferred();
+    const register = (tasks: Tasks) =>
+      tasks.registerTool('work', { task: { onWorkerLost: 'rerun' } }, async () => {
+        runs += 1;
+        await gate.promise;
+        return text('done');
+      });
+    const owner = aProcess();
+    const standby = aProcess();
+    register(owner);
+    register(standby);
+    const { taskId } = await start(owner, 'work');
+    await standby.start();
+    await settle();
+    clock.jump(jumpMs);
+    await standby.engine.sweep();
+    await pass(clock, 60_000);
+    gate.resolve();
+    expect(await outcome(owner, taskId)).toMatchObject({ result: text('done') });
+    expect(runs).toBe(1);
   });
 });

@@ -27,7 +27,7 @@ const INFO = { name: 'test-host', version: '1.0.0' };
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const anything = z.looseObject({});
 
-export const capabilities = { elicitation: { form: {} }, extensions: { [EXTENSION]: {} } } satisfies ClientCapabilities;
+const capabilities = { elicitation: { form: {} }, extensions: { [EXTENSION]: {} } } satisfies ClientCapabilities;
 
 export interface Host {
   client: Client;

@@ -1,14 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { text } from '../../src/engine/index.ts';
 import { deferred, settle } from '../support/engine.ts';
-import type { Json } from '../support/messages.ts';
 import { serve } from './peer.ts';
 
 describe('a handler that runs on after its request was answered', () => {
   it('has everything it had before: steps, questions, progress, log, owner, signal [C-062]', async () => {
     const answered = deferred();
+    const reported = deferred();
     const { peer, clock, reaches, tasks, when } = serve((tasks) =>
       tasks.registerTool('slow', { inputSchema: z.object({ film: z.string() }) }, async ({ film }, task) => {
         await answered.promise;
@@ -17,6 +16,7 @@ describe('a handler that runs on after its request was answered', () => {
           ({ idempotencyKey, signal }) => `${film} ${idempotencyKey} ${signal.aborted}`,
         );
         task.progress(1, 2, 'measured');
+        reported.resolve();
         task.log('measured', 'debug');
         const answer = await task.ask('go', { message: 'Go on?', schema: z.object({ ok: z.boolean() }) });
         return text(
@@ -37,11 +37,16 @@ describe('a handler that runs on after its request was answered', () => {
     clock.advance(2_000);
     await settle();
     answered.resolve();
-    await settle();
+    await reported.promise;
     clock.advance(100);
-    await reaches(taskId, 'input_required');
-    const progress = { progress: 1, total: 2, message: 'measured' };
-    await when(taskId, (task) => isDeepStrictEqual((task['_meta'] as Json)['longcall/progress'], progress));
+    const asking = await when(
+      taskId,
+      ({ status, statusMessage }) => status === 'input_required' && statusMessage !== undefined,
+    );
+    expect(asking).toMatchObject({
+      statusMessage: '1/2 measured',
+      _meta: { 'longcall/progress': { progress: 1, total: 2, message: 'measured' } },
+    });
     await peer.update(taskId, { go: { action: 'accept', content: { ok: true } } });
     const { result } = await reaches(taskId, 'completed');
     expect(JSON.parse((result as { content: { text: string }[] }).content[0]!.text)).toEqual({

@@ -180,7 +180,14 @@ export function serve(
 ): Served {
   const clock = (options.tasks?.clock as ManualClock | undefined) ?? new ManualClock();
   const { logger, lines } = recordingLogger();
-  const tasks = createTasks({ store: sqliteStore(':memory:'), logger, drainMs: 0, stopGraceMs: 0, ...options.tasks, clock });
+  const tasks = createTasks({
+    store: sqliteStore(':memory:'),
+    logger,
+    drainMs: 0,
+    stopGraceMs: 0,
+    ...options.tasks,
+    clock,
+  });
   register(tasks);
   const server = createTaskServer(tasks, { name: 'test-server', version: '1.2.3' }, options.server);
   const validator = validated();

@@ -278,17 +278,10 @@ describe('timestamps', () => {
     const folder = scratchFolder();
     onTestFinished(folder.remove);
     const store = () => sqliteStore(`${folder.path}/tasks.db`);
-    const idle = deferred();
-    let reported = deferred();
-    const register = (tasks: Tasks) =>
-      tasks.registerTool('slow', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
-        await idle.promise;
-        task.progress(1);
-        reported.resolve();
-        return never();
-      });
+    const register = (handler: (task: TaskContext) => Promise<never>) => (tasks: Tasks) =>
+      tasks.registerTool('slow', { task: { onWorkerLost: 'rerun' } }, (_args, task) => handler(task));
 
-    const first = serve(register, { tasks: { store: store() } });
+    const first = serve(register(never), { tasks: { store: store() } });
     const { taskId, createdAt, lastUpdatedAt } = await first.peer.start('slow');
     const read = async ({ peer }: typeof first) => {
       const { result } = await peer.get(taskId);
@@ -302,15 +295,19 @@ describe('timestamps', () => {
     await closing(first.server, first.clock);
 
     const clock = new ManualClock(first.clock.now() + 60_000);
-    const second = serve(register, { tasks: { store: store(), clock } });
+    const running = deferred<TaskContext>();
+    const rerun = (task: TaskContext) => {
+      running.resolve(task);
+      return never();
+    };
+    const second = serve(register(rerun), { tasks: { store: store(), clock } });
     const [sameCreation, afterRestart] = await read(second);
     expect(sameCreation).toBe(createdAt);
     second.clock.advance(1_000);
     await settle();
     expect(await read(second)).toEqual([createdAt, afterRestart]);
 
-    idle.resolve();
-    await settle();
+    (await running.promise).progress(1);
     second.clock.advance(100);
     const changed = await second.when(taskId, ({ statusMessage }) => statusMessage === '1');
     expect(changed['createdAt']).toBe(createdAt);
@@ -318,15 +315,17 @@ describe('timestamps', () => {
   });
 
   it('never go back, though the clock does [C-008]', async () => {
+    const running = deferred<TaskContext>();
     const { peer, clock, when } = serve((tasks) =>
-      tasks.registerTool('slow', {}, async (_args, task) => {
-        task.progress(1);
+      tasks.registerTool('slow', {}, (_args, task) => {
+        running.resolve(task);
         return never();
       }),
     );
     const { taskId, lastUpdatedAt } = await peer.start('slow');
+    const task = await running.promise;
     clock.jump(-3_600_000);
-    await settle();
+    task.progress(1);
     clock.advance(100);
     const changed = await when(taskId, ({ statusMessage }) => statusMessage === '1');
     expect(Date.parse(String(changed['lastUpdatedAt']))).toBeGreaterThan(Date.parse(String(lastUpdatedAt)));

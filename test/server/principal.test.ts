@@ -60,6 +60,12 @@ describe('tasks', () => {
         );
       }
     }
+    // Nor does the lack of the capability tell them apart.
+    const undeclared = [taskId, 'tsk_AAAAAAAAAAAAAAAAAAAAAAAA'].map(async (id) => {
+      const message = as(mallory).request('tasks/get', { taskId: id }, { capabilities: {} });
+      return (await as(mallory).post({ ...message, id: 1 })).body;
+    });
+    expect(new Set(await Promise.all(undeclared)).size).toBe(1);
     expect((await as(alice).get(taskId)).result['status']).toBe('working');
     expect((await as(alice, 'another app').get(taskId)).result['status']).toBe('working');
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LOCAL_PRINCIPAL, StoreUnavailableError, systemRandom, type TerminalState } from '../../src/core/index.ts';
 import type { ClaimedTask, TaskStore } from '../../src/store/index.ts';
 import { openDatabase } from '../../src/store/sqlite/open.ts';
-import { openOn } from '../../src/store/sqlite/sqlite-store.ts';
+import { openOn } from '../../src/store/sqlite/sqlite-task-store.ts';
 import { aTask, ManualClock } from '../../src/testing/index.ts';
 import { silent } from '../support/stores.ts';
 
@@ -58,7 +58,10 @@ async function bench(): Promise<Bench> {
   const fault: Fault = { in: 0, code: '', ran: 0 };
   const db = await openDatabase(':memory:', silent);
   const { store } = openOn(failing(db, fault), ':memory:', { clock, random: systemRandom, logger: silent });
-  const tables = db.prepare("select name from sqlite_master where type = 'table' and name not like 'kysely%'").pluck().all() as string[];
+  const tables = db
+    .prepare("select name from sqlite_master where type = 'table' and name not like 'kysely%'")
+    .pluck()
+    .all() as string[];
   const dump = () => JSON.stringify(tables.map((table) => db.prepare(`select * from "${table}" order by rowid`).all()));
   return { store, clock, fault, dump };
 }
@@ -148,6 +151,22 @@ const commands: Record<string, (bench: Bench) => Promise<() => Promise<unknown>>
         { level: 'info', text: 'b', at: 2 },
       ]);
   },
+  'appendLog, dropping': async (on) => {
+    const { lease } = await claimed(on);
+    const entries = Array.from({ length: 50 }, (_, at) => ({ level: 'info', text: 'x'.repeat(100), at }) as const);
+    await on.store.appendLog(lease, entries, 4_096);
+    return () => on.store.appendLog(lease, entries, 4_096);
+  },
+  requeue: async (on) => {
+    const { lease } = await claimed(on);
+    await on.store.finish(lease, FAILED);
+    return () => on.store.requeue(FIRST, 'tsk_second');
+  },
+  cancelAll: async (on) => {
+    await claimed(on);
+    await on.store.create(aTask({ taskId: 'tsk_second' }));
+    return () => on.store.cancelAll([FIRST, 'tsk_second'], 'stop', 'operator');
+  },
   cancel: async (on) => {
     await claimed(on);
     return () => on.store.cancel(FIRST, LOCAL_PRINCIPAL, 'stop');
@@ -183,7 +202,7 @@ const commands: Record<string, (bench: Bench) => Promise<() => Promise<unknown>>
 
 describe.each(Object.entries(commands))('%s', (_name, prepare) => {
   it.each(['SQLITE_FULL', 'SQLITE_IOERR_WRITE'])(
-    'is whole or not at all when any of its statements fails: %s',
+    'is whole or not at all when any of its statements fails: %s [C-026]',
     async (code) => {
       const good = await bench();
       const goodCall = await prepare(good);
@@ -206,6 +225,26 @@ describe.each(Object.entries(commands))('%s', (_name, prepare) => {
       await good.store.close();
     },
   );
+});
+
+it('removes a task at the next try, wherever the first one broke off', async () => {
+  for (let at = 1; ; at += 1) {
+    const on = await bench();
+    const { lease } = await asked(on);
+    await on.store.appendLog(lease, [{ level: 'info', text: 'a', at: 1 }]);
+    Object.assign(on.fault, { in: at, code: 'SQLITE_FULL' });
+    const outcome = await on.store.remove(FIRST).catch(() => 'broke off');
+    on.fault.in = 0;
+    if (outcome === 'broke off') {
+      const left = await on.store.get(FIRST, LOCAL_PRINCIPAL);
+      expect(left === undefined || left.state.status === 'input_required', `after statement ${at}`).toBe(true);
+      expect(await on.store.remove(FIRST)).toBe(true);
+    }
+    const tables = JSON.parse(on.dump()) as unknown[][];
+    expect(tables.filter((rows) => rows.length > 0)).toHaveLength(1); // Only what the file says about itself.
+    await on.store.close();
+    if (outcome === true) return;
+  }
 });
 
 it('fails alone: what shares its commit goes through', async () => {

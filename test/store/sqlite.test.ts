@@ -90,7 +90,7 @@ describe('opening a SQLite store', () => {
     expect(await refusal()).toMatch(/database of another program/);
   });
 
-  it('refuses a damaged database, saying what to do', async () => {
+  it('refuses a damaged database, saying what to do [C-037]', async () => {
     const { store } = await open();
     for (let n = 0; n < 50; n += 1) await store.create(aTask({ input: 'x'.repeat(3_000) }));
     await store.close();
@@ -175,7 +175,7 @@ describe('writing', () => {
     }
   });
 
-  it('waits for a lock that another process holds, without blocking the event loop', async () => {
+  it('waits for a lock that another process holds, without blocking the event loop [C-036]', async () => {
     const { store } = await open();
     const other = new Database(file);
     other.exec('begin immediate');
@@ -203,7 +203,7 @@ describe('writing', () => {
   });
 
   it.skipIf(!existsSync('/proc/mounts') || process.getuid?.() !== 0)(
-    'answers a full disk with an error, loses nothing acknowledged, and goes on when there is space',
+    'answers a full disk with an error, loses nothing acknowledged, and goes on when there is space [C-033]',
     async ({ skip }) => {
       const mount = join(folder.path, 'small');
       mkdirSync(mount);

@@ -14,7 +14,7 @@ import { sqliteStore } from './sqlite-store.ts';
 export function existingSqliteStore(path: string): StoreBackend {
   const file = resolve(path);
   return {
-    open(environment) {
+    async open(environment) {
       checkFile(file);
       return sqliteStore(file).open(environment);
     },

@@ -1,7 +1,8 @@
 /** Must, should, may, informative; K is not in the prose, but the official conformance suite asserts it. */
 export type Level = 'M' | 'S' | 'O' | 'I' | 'K';
 export type Revision = 'sep-1686' | '2025-11-25' | '2026-07-28' | 'draft' | 'gateway';
-export type Issue = 'B' | 'C' | 'D' | 'E' | 'F' | 'G';
+/** The issue that will take it; `later` is one after those planned so far. */
+export type Issue = 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'later';
 
 export type Standing =
   | { state: 'claimed' }

@@ -61,7 +61,7 @@ const question: fc.Arbitrary<Question> = fc.record({
   }) as fc.Arbitrary<JsonObject>,
 });
 
-export const state: fc.Arbitrary<TaskState> = fc.oneof(
+const state: fc.Arbitrary<TaskState> = fc.oneof(
   fc.constant<TaskState>({ status: 'working' }),
   fc.record({
     status: fc.constant('input_required' as const),

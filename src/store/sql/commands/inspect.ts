@@ -61,7 +61,7 @@ export function* listTasks(
 
 function statusesOf({ status }: TaskFilter): readonly TaskStatus[] {
   if (status === undefined) return TASK_STATUSES;
-  return typeof status === 'string' ? [status] : status;
+  return typeof status === 'string' ? [status] : [...new Set(status)];
 }
 
 function hasLabels({ labels }: TaskOverview, wanted: JsonObject | undefined): boolean {

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import picocolors from 'picocolors';
+
+type Stream = NodeJS.WriteStream;
+
+/** Where the command line writes: coloured and cut to width for people, plain and whole for everything else. */
+export class Output {
+  readonly colors: ReturnType<typeof picocolors.createColors>;
+  readonly #stdout: Stream;
+  readonly #stderr: Stream;
+  #gone = false;
+
+  constructor(stdout: Stream, stderr: Stream, env: NodeJS.ProcessEnv) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    // Decided here: the library's own guess colours pipes in CI.
+    const forced = Boolean(env.FORCE_COLOR) && env.FORCE_COLOR !== '0';
+    this.colors = picocolors.createColors(!env.NO_COLOR && (forced || (this.isTerminal && env.TERM !== 'dumb')));
+    stdout.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      this.#gone = true; // `| head` has seen enough, which is no error.
+    });
+  }
+
+  get isTerminal(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
+  /** How wide a line may be; no limit where nobody looks at it. */
+  get width(): number {
+    return this.isTerminal ? this.#stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  }
+
+  /** Nobody reads any more. */
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /** Resolves when there is room for more. */
+  async write(text: string): Promise<void> {
+    if (this.#gone || this.#stdout.write(text)) return;
+    await Promise.race([once(this.#stdout, 'drain'), once(this.#stdout, 'close')]).catch(() => {});
+  }
+
+  json(value: unknown): Promise<void> {
+    return this.write(`${JSON.stringify(value, null, this.isTerminal ? 2 : undefined)}\n`);
+  }
+
+  /** For people, beside the output proper. */
+  warn(text: string): void {
+    this.#stderr.write(text);
+  }
+}

@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from 'commander';
+import { TASK_STATUSES, type TaskStatus } from '../core/index.ts';
+
+const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `30m`, `2h`, `7d` before now, or a date; milliseconds since the Unix epoch. */
+export function since(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return Date.now() - Number(count) * (UNITS[unit] ?? 0);
+  const at = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('Give an age (30m, 2h, 7d) or a date (2026-01-31, with or without time).');
+  return at;
+}
+
+/** One status, or several with commas between them; `open` stands for those that are not over. */
+export function statuses(text: string): TaskStatus[] {
+  return text.split(',').flatMap((word): TaskStatus[] => {
+    if (word === 'open') return ['working', 'input_required'];
+    const status = TASK_STATUSES.find((known) => known === word);
+    if (status === undefined) {
+      throw new InvalidArgumentError(`Choose from open, ${TASK_STATUSES.join(', ')}; several with commas.`);
+    }
+    return [status];
+  });
+}
+
+export function count(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${most}.`);
+  };
+}

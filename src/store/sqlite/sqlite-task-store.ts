@@ -1,0 +1,216 @@
+import { resolve } from 'node:path';
+import type Database from 'better-sqlite3';
+import {
+  type Answer,
+  type Clock,
+  DEFAULTS,
+  type JsonValue,
+  type NewTask,
+  type Principal,
+  type Question,
+  type TaskId,
+  type TaskProgress,
+  type TerminalState,
+} from '../../core/index.ts';
+import * as commands from '../sql/commands/index.ts';
+import { SqlOperations } from '../sql/operations.ts';
+import { buildStatements, type Statements } from '../sql/statements.ts';
+import type {
+  Applied,
+  ClaimOptions,
+  CreateOptions,
+  Dispatcher,
+  Lease,
+  LogEntry,
+  LostLease,
+  NewStep,
+  Release,
+  StoreEnvironment,
+  TaskStore,
+} from '../store.ts';
+import { ScanDispatcher } from './dispatcher.ts';
+import { GroupCommit } from './group-commit.ts';
+import { WorkerLocks } from './worker-lock.ts';
+
+/** A store on a database that is open and up to date. */
+export function openOn(
+  db: Database.Database,
+  path: string,
+  { clock, random, logger }: StoreEnvironment,
+): { store: TaskStore; dispatcher: Dispatcher } {
+  const file = path === ':memory:' ? undefined : resolve(path);
+  let dispatcher: ScanDispatcher | undefined;
+  const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
+  const statements = buildStatements();
+  const bellPath = file && `${file}.bell`;
+  dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
+  const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
+  return { store: new SqliteTaskStore({ db, commits, statements, dispatcher, locks, clock }), dispatcher };
+}
+
+interface SqliteTaskStoreParts {
+  db: Database.Database;
+  commits: GroupCommit;
+  statements: Statements;
+  dispatcher: ScanDispatcher;
+  locks: WorkerLocks | undefined;
+  clock: Clock;
+}
+
+class SqliteTaskStore extends SqlOperations implements TaskStore {
+  readonly #db: Database.Database;
+  readonly #commits: GroupCommit;
+  readonly #q: Statements;
+  readonly #dispatcher: ScanDispatcher;
+  readonly #locks: WorkerLocks | undefined;
+  readonly #clock: Clock;
+
+  constructor({ db, commits, statements, dispatcher, locks, clock }: SqliteTaskStoreParts) {
+    super(commits, statements, clock);
+    this.#db = db;
+    this.#commits = commits;
+    this.#q = statements;
+    this.#dispatcher = dispatcher;
+    this.#locks = locks;
+    this.#clock = clock;
+  }
+
+  create(task: NewTask, options: CreateOptions = {}) {
+    return this.#commits.write(() => commands.create(this.#q, task, options, this.#clock.now()), {
+      flush: true,
+      changed: ({ outcome }) => (outcome === 'created' ? [task.taskId] : []),
+    });
+  }
+
+  get(taskId: TaskId, principal: Principal) {
+    return this.#commits.read(() => commands.readRecord(this.#q, taskId, principal, this.#clock.now()));
+  }
+
+  claim(taskIds: readonly TaskId[], options: ClaimOptions) {
+    return this.#commits.write(() => commands.claim(this.#q, taskIds, options, this.#clock.now()), { flush: false });
+  }
+
+  renew(leases: readonly Lease[], leaseMs: number) {
+    return this.#commits.write(() => commands.renew(this.#q, leases, leaseMs, this.#clock.now()), { flush: false });
+  }
+
+  history(taskId: TaskId) {
+    return this.#commits.read(() => commands.history(this.#q, taskId));
+  }
+
+  pulses(taskIds: readonly TaskId[]) {
+    return this.#commits.read(() => commands.pulses(this.#q, taskIds));
+  }
+
+  finish(lease: Lease, outcome: TerminalState) {
+    return this.#apply(lease, () => commands.finish(this.#q, lease, outcome, this.#clock.now()), { flush: true });
+  }
+
+  release(lease: Lease, how: Release, activeMs: number) {
+    const command = () => commands.release(this.#q, lease, how, activeMs, this.#clock.now());
+    return this.#apply(lease, command, { flush: true });
+  }
+
+  note(lease: Lease, type: string, body: JsonValue) {
+    const command = () => commands.note(this.#q, lease, type, body, this.#clock.now());
+    return this.#commits.write(command, { flush: false });
+  }
+
+  recordStep(lease: Lease, step: NewStep) {
+    const command = () => commands.recordStep(this.#q, lease, step, this.#clock.now());
+    return this.#commits.write(command, { flush: true });
+  }
+
+  ask(lease: Lease, key: string, question: Question, deadline?: number) {
+    const command = () => commands.ask(this.#q, lease, key, question, deadline, this.#clock.now());
+    return this.#apply(lease, command, { flush: true });
+  }
+
+  expireQuestion(lease: Lease, key: string) {
+    return this.#apply(lease, () => commands.expireQuestion(this.#q, lease, key, this.#clock.now()), { flush: true });
+  }
+
+  pastAttempts(taskId: TaskId) {
+    return this.#commits.read(() => commands.pastAttempts(this.#q, taskId));
+  }
+
+  report(lease: Lease, news: { progress?: TaskProgress; statusMessage?: string }) {
+    return this.#apply(lease, () => commands.report(this.#q, lease, news, this.#clock.now()), { flush: false });
+  }
+
+  appendLog(lease: Lease, entries: readonly LogEntry[], maxBytes: number = DEFAULTS.maxLogBytesPerTask) {
+    return this.#commits.write(() => commands.appendLog(this.#q, lease, entries, maxBytes), { flush: false });
+  }
+
+  readLog(taskId: TaskId, cursor: number, limitBytes: number) {
+    return this.#commits.read(() => commands.readLog(this.#q, taskId, cursor, limitBytes));
+  }
+
+  openQuestions(taskId: TaskId, principal: Principal) {
+    return this.#commits.read(() => commands.openQuestions(this.#q, taskId, principal, this.#clock.now()));
+  }
+
+  answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>) {
+    return this.#commits.write(() => commands.answer(this.#q, taskId, principal, answers, this.#clock.now()), {
+      flush: true,
+      changed: (accepted) => (accepted !== undefined && accepted.length > 0 ? [taskId] : []),
+    });
+  }
+
+  cancel(taskId: TaskId, principal: Principal, reason?: string) {
+    return this.#commits.write(() => commands.cancel(this.#q, taskId, principal, reason, this.#clock.now()), {
+      flush: true,
+      changed: (outcome) => (outcome === 'cancelled' ? [taskId] : []),
+    });
+  }
+
+  cancelOrphan(taskId: TaskId, principal: Principal, reason: string) {
+    const command = () => commands.cancelOrphan(this.#q, taskId, principal, reason, this.#clock.now());
+    return this.#commits.write(command, {
+      flush: true,
+      changed: (outcome) => (outcome === 'cancelled' ? [taskId] : []),
+    });
+  }
+
+  async enlist(workerId: string) {
+    const id = this.#locks?.hold(workerId) ?? workerId;
+    return { workerId: id, resign: () => this.#locks?.release(id) };
+  }
+
+  async lostLeases(limit: number) {
+    const now = this.#clock.now();
+    const owners = await this.#commits.read(() => commands.leaseOwners(this.#q));
+    const workers = new Map(owners.map((owner) => [owner, this.#locks?.probe(owner) ?? 'unknown']));
+    const lost = await this.#commits.read(() => commands.lostLeases(this.#q, workers, limit, now));
+    return lost.filter(({ workerId }) => this.#locks?.mine(workerId) !== true);
+  }
+
+  recover(lost: LostLease, decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState }) {
+    return this.#apply(lost, () => commands.recover(this.#q, lost, decision, this.#clock.now()), { flush: true });
+  }
+
+  sweep(limit: number, expired: TerminalState, graceMs: number) {
+    return this.#commits.write(() => commands.sweep(this.#q, limit, expired, graceMs, this.#clock.now()), {
+      flush: false,
+      changed: (swept) => swept.expired,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#dispatcher.stop();
+    await this.#commits.close();
+    this.#locks?.releaseAll();
+    if (this.#db.open) this.#db.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #apply(on: { taskId: TaskId }, command: () => ReturnType<typeof commands.finish>, how: { flush: boolean }) {
+    return this.#commits.write<Applied>(command, {
+      ...how,
+      changed: (applied) => (applied === 'applied' ? [on.taskId] : []),
+    });
+  }
+}
