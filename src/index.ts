@@ -11,6 +11,7 @@ export {
   type RandomSource,
   type StandardSchema,
   StoreClosedError,
+  StoreFailedError,
   StoreRefusedError,
   StoreUnavailableError,
   TaskCancelledError,

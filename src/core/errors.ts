@@ -7,6 +7,7 @@ export type TaskErrorCode =
   | 'LIMIT_EXCEEDED'
   | 'STORE_UNAVAILABLE'
   | 'STORE_CLOSED'
+  | 'STORE_FAILED'
   | 'STORE_REFUSED'
   | 'TASK_TIMED_OUT'
   | 'TASK_CANCELLED'
@@ -41,7 +42,7 @@ export class InputNotSupportedError extends TaskError {
   override readonly name = 'InputNotSupportedError';
   readonly code = 'INPUT_NOT_SUPPORTED';
   constructor(question: string) {
-    super(`cannot ask "${question}": the client did not declare the elicitation capability`);
+    super(`cannot ask "${question}": the client declared no form elicitation, or no tasks, with this call`);
   }
 }
 
@@ -73,6 +74,12 @@ export class StoreClosedError extends TaskError {
   constructor() {
     super('the task store is closed');
   }
+}
+
+/** The store did what it never should (a constraint broken, a page damaged). Trying again will not help. */
+export class StoreFailedError extends TaskError {
+  override readonly name = 'StoreFailedError';
+  readonly code = 'STORE_FAILED';
 }
 
 /** The store will not open what it was pointed at; the message says why and what to do. */

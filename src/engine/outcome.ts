@@ -8,7 +8,7 @@ import {
 } from '../core/index.ts';
 import type { PastAttempt } from '../store/index.ts';
 
-const INTERNAL_ERROR = -32603;
+export const INTERNAL_ERROR = -32603;
 
 function failed(error: RpcErrorObject): TerminalState {
   return { status: 'failed', error };
@@ -59,7 +59,9 @@ export function withHistory(
   past: readonly PastAttempt[],
   last: { endedAt: number; outcome: string },
 ): TerminalState {
-  if (outcome.status !== 'failed' || outcome.error.data !== undefined) return outcome;
+  if (outcome.status !== 'failed' || outcome.error.code !== INTERNAL_ERROR || outcome.error.data !== undefined) {
+    return outcome; // An error that the author chose goes out exactly as it is.
+  }
   const attempts = past.map(({ attempt, startedAt, ...rest }) => {
     const { endedAt, outcome: how } = rest.endedAt === undefined ? last : rest;
     return {

@@ -33,6 +33,8 @@ export interface RunControl {
   answerTo(key: string, deadline: number | undefined): Promise<Answer>;
   /** Resolves at `until`; never, if the run is put away before. */
   sleepUntil(key: string, until: number): Promise<void>;
+  /** Writes again and again while the store is unavailable and the run is not over. */
+  persistently<Result>(write: () => Promise<Result>): Promise<Result>;
   /** Something was recorded; a test may want the run to end here. */
   recorded(): void;
   /** Work that must not be cut off by parking. */
@@ -182,7 +184,7 @@ export class RunContext implements TaskContext {
     if (!this.#claimed.abilities.form) throw new InputNotSupportedError(name);
     const deadline = timeoutMs === undefined ? undefined : this.#control.now() + Math.ceil(timeoutMs);
     this.#records.asked(key, deadline);
-    await this.#applied(this.#store.ask(this.#claimed.lease, key, question, deadline));
+    await this.#applied(() => this.#store.ask(this.#claimed.lease, key, question, deadline));
     this.#control.recorded();
     return this.#control.answerTo(key, deadline);
   }
@@ -226,7 +228,8 @@ export class RunContext implements TaskContext {
 
   async #record(step: Omit<NewStep, 'seq'>): Promise<void> {
     this.#checkLimits(step);
-    await this.#applied(this.#store.recordStep(this.#claimed.lease, { ...step, seq: this.#records.nextSeq() }));
+    const record = { ...step, seq: this.#records.nextSeq() };
+    await this.#applied(() => this.#store.recordStep(this.#claimed.lease, record));
     this.#control.recorded();
     await this.#stillMine();
   }
@@ -238,8 +241,8 @@ export class RunContext implements TaskContext {
     throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps`);
   }
 
-  async #applied(write: Promise<Applied>): Promise<void> {
-    if ((await write) !== 'lost') return;
+  async #applied(write: () => Promise<Applied>): Promise<void> {
+    if ((await this.#control.persistently(write)) !== 'lost') return;
     await this.#control.lost();
     await this.#stillMine();
   }

@@ -8,6 +8,7 @@ import {
   StoreUnavailableError,
   shortId,
   TaskCancelledError,
+  TaskError,
   TaskInterruptedError,
   TaskTimedOutError,
   type TerminalState,
@@ -15,7 +16,7 @@ import {
 import type { ClaimedTask, History, Release, TaskPulse, TaskStore } from '../store/index.ts';
 import { ActiveTime } from './active-time.ts';
 import type { Definition } from './definition.ts';
-import { completed, internalError, thrown, withHistory } from './outcome.ts';
+import { completed, INTERNAL_ERROR, internalError, thrown, withHistory } from './outcome.ts';
 import { Records } from './records.ts';
 import { Reporter } from './reporter.ts';
 import { quoted, RunContext, type RunControl } from './run-context.ts';
@@ -240,7 +241,17 @@ export class Run implements RunControl {
       if (unasked.length > 0 && !this.over) await this.changed(`it ended without asking for ${quoted(unasked)}`);
       return { by: 'handler', outcome: completed(result, this.#definition.name, this.#settings.maxResultBytes) };
     } catch (error) {
-      return { by: 'handler', outcome: thrown(error), error };
+      // The store's own trouble is not the tool's: the run breaks off, and recovery decides.
+      if (error instanceof TaskError && error.code.startsWith('STORE_')) throw error;
+      const outcome = thrown(error);
+      // What nobody chose to throw is the operator's to see: the wire carries a message at most, and never the stack.
+      if (outcome.status === 'failed' && outcome.error.code === INTERNAL_ERROR && !this.signal.aborted) {
+        this.#logger.error(
+          { task: shortId(this.claimed.lease.taskId), tool: this.#definition.name, error },
+          'a tool failed',
+        );
+      }
+      return { by: 'handler', outcome, error };
     }
   }
 
@@ -334,25 +345,26 @@ export class Run implements RunControl {
   }
 
   async #release(how: Release): Promise<void> {
-    await this.#persistently(() => this.#store.release(this.claimed.lease, how, this.#active.elapsedMs));
+    await this.persistently(() => this.#store.release(this.claimed.lease, how, this.#active.elapsedMs));
   }
 
   async #finish(outcome: TerminalState): Promise<void> {
-    const applied = await this.#persistently(() => this.#store.finish(this.claimed.lease, outcome));
+    const applied = await this.persistently(() => this.#store.finish(this.claimed.lease, outcome));
     if (applied === 'applied') return;
     const fields = { task: shortId(this.claimed.lease.taskId), outcome: outcome.status };
     this.#logger.debug(fields, 'a late outcome was dropped');
   }
 
   /** Writes again and again while the store is unavailable: the work is done and must not be lost. */
-  async #persistently<Result>(write: () => Promise<Result>): Promise<Result> {
+  async persistently<Result>(write: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
+        // A run that was lost meanwhile must not write any more; one that ended must.
+        if (!(error instanceof StoreUnavailableError) || this.#by === 'lost') throw error;
         const fields = { task: shortId(this.claimed.lease.taskId), error };
-        this.#logger.error(fields, 'the end of a run could not be written; trying again');
+        this.#logger.error(fields, 'a task could not be written; trying again');
         await new Promise<void>((resolve) => this.#clock.setTimer(FINISH_RETRY_MS, resolve));
       }
     }

@@ -250,27 +250,51 @@ async function parseArguments(schema: StandardSchema | undefined, input: JsonVal
 }
 
 async function checkResult(schema: StandardSchema | undefined, result: unknown, name: string): Promise<JsonObject> {
-  if (!isJsonObject(result)) throw rpcError(INTERNAL_ERROR, `tool ${name} returned no result object`);
+  if (!isJsonObject(result)) throw fault(name, 'returned no result object');
   const { structuredContent, isError } = result;
+  if (isError !== undefined && typeof isError !== 'boolean')
+    throw fault(name, 'returned an isError that is no boolean');
   if (schema !== undefined && isError !== true) {
-    if (structuredContent === undefined) {
-      throw rpcError(INTERNAL_ERROR, `tool ${name} has an outputSchema but returned no structuredContent`);
-    }
+    if (structuredContent === undefined) throw fault(name, 'has an outputSchema but returned no structuredContent');
     const parsed = await schema['~standard'].validate(structuredContent);
     if (parsed.issues !== undefined) {
-      throw rpcError(
-        INTERNAL_ERROR,
-        `tool ${name} returned what its outputSchema refuses: ${describeIssues(parsed.issues)}`,
-      );
+      throw fault(name, `returned what its outputSchema refuses: ${describeIssues(parsed.issues)}`);
     }
   }
   if (result.content === undefined && structuredContent !== undefined) {
     return { ...result, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
   }
-  if (!Array.isArray(result.content)) {
-    throw rpcError(INTERNAL_ERROR, `tool ${name} returned a result without a content array`);
-  }
+  if (!Array.isArray(result.content)) throw fault(name, 'returned a result without a content array');
+  const problem = result.content.map(blockProblem).find((found) => found !== undefined);
+  if (problem !== undefined) throw fault(name, `returned content that is none: ${problem}`);
   return result;
+}
+
+/** What a block of each type has to have, all of them strings; `resource` holds an object instead. */
+const BLOCKS = new Map<unknown, readonly string[]>([
+  ['text', ['text']],
+  ['image', ['data', 'mimeType']],
+  ['audio', ['data', 'mimeType']],
+  ['resource_link', ['uri', 'name']],
+  ['resource', []],
+]);
+
+function blockProblem(block: unknown): string | undefined {
+  const members = isJsonObject(block) ? BLOCKS.get(block.type) : undefined;
+  if (!isJsonObject(block) || members === undefined) return 'a block of no known type';
+  const missing = members.find((member) => typeof block[member] !== 'string');
+  if (missing !== undefined) return `a ${String(block.type)} block without ${missing}`;
+  const { resource } = block;
+  if (block.type !== 'resource') return undefined;
+  const whole = isJsonObject(resource) && typeof resource.uri === 'string';
+  return whole && (typeof resource.text === 'string' || typeof resource.blob === 'string')
+    ? undefined
+    : 'a resource block without uri and text or blob';
+}
+
+/** The tool's fault, not the caller's: an internal error whose data names the tool, which tells it from a mere throw. */
+function fault(tool: string, problem: string): Error {
+  return Object.assign(new Error(`tool ${tool} ${problem}`), { code: INTERNAL_ERROR, data: { tool } });
 }
 
 function rpcError(code: number, message: string): Error {

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import {
   ANONYMOUS_PRINCIPAL,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type RpcErrorObject,
@@ -144,8 +145,8 @@ async function awaitTask(
       onChange: ({ progress }) => report(progress),
     });
     const state = ended.state as TerminalState;
-    // An internal error may be no more than what the handler threw: that is for the model to read.
-    const chosen = state.status === 'failed' && state.error.code !== internalError.code;
+    // An internal error that names no tool may be no more than what the handler threw: that is for the model to read.
+    const chosen = state.status === 'failed' && (state.error.code !== internalError.code || namesTool(state.error));
     return inlineAnswer(record.name, state, chosen ? state.error : undefined, ctx, parts);
   } catch (error) {
     if (!signal.aborted) return refuse(answerTo(error, record.name, logger), ctx, parts);
@@ -236,6 +237,11 @@ function refusal(tool: string, era: Era): RpcErrorObject {
   if (era === 'modern') return missingTasksCapability(`tool ${tool}`);
   const message = `tool ${tool} runs only as a task; call it with MCP 2026-07-28 and the tasks extension declared`;
   return { code: METHOD_NOT_FOUND, message };
+}
+
+/** The engine says so where the tool itself is at fault. */
+function namesTool({ data }: RpcErrorObject): boolean {
+  return isJsonObject(data) && typeof data.tool === 'string';
 }
 
 /** A connection that ended, rather than a request that was cancelled. */

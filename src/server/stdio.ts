@@ -7,6 +7,8 @@ import { defaultPrincipal } from './principal.ts';
 const PROBE_MS = 1_000;
 /** Clients of the SDK close stdin, wait two seconds, and kill. */
 const PATIENCE_MS = 1_500;
+/** After this long without a client the process ends, whatever still runs in it. */
+const EXIT_MS = PATIENCE_MS + 5_000;
 
 export interface StdioTaskServer {
   /** Resolves when the client has gone and running tasks are finished or handed back. */
@@ -31,7 +33,11 @@ export function serveTaskStdio(
   // Not at once: to learn a server's versions, the SDK's client starts a second process, asks it `server/discover` and
   // ends it. That one must not take tasks it cannot finish. A request that needs the store opens it earlier.
   const settled = setTimeout(() => {
-    tasks.start().catch((error) => tasks.logger.error({ error }, 'the task store could not be opened'));
+    tasks.start().catch((error) => {
+      tasks.logger.error({ error }, 'the task store could not be opened');
+      process.exitCode = 1;
+      void end();
+    });
   }, PROBE_MS);
   const connection = serveStdio(withTasks(tasks, factory, principalOf, options.resources), {
     onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
@@ -45,7 +51,11 @@ export function serveTaskStdio(
   };
   const removeHandlers = options.signals === false ? () => {} : stopOnSignals(end);
   const closed = new Promise<void>((resolve, reject) => {
-    const stdinEnded = (): void => void end().then(resolve, reject);
+    const stdinEnded = (): void => {
+      end().then(resolve, reject);
+      // Nobody is left to talk to: a handler that ignores its signal must not keep the process.
+      if (options.signals !== false) setTimeout(() => process.exit(), EXIT_MS).unref();
+    };
     process.stdin.once('end', stdinEnded);
     process.stdin.once('close', stdinEnded);
   });

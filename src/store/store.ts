@@ -228,7 +228,7 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
    * @returns the id to lease tasks under
    */
   enlist(workerId: string): Promise<{ workerId: string; resign(): void }>;
-  /** Leases that ran out, and leases of workers that are proven dead; none of this process's own. */
+  /** Leases that ran out, of whichever worker, and leases of workers that are proven dead. */
   lostLeases(limit: number): Promise<LostLease[]>;
   /** Takes a lost task from its worker: ready again, or over. `lost` if somebody else was quicker. */
   recover(

@@ -90,6 +90,13 @@ describe.each(['optional', 'forbidden'] as const)('an %s tool called without tas
     return { response, report, goOn };
   }
 
+  it('whose promised output does not fit is an internal error, as its task would be [G3-S-49]', async () => {
+    const config = { outputSchema: z.object({ frames: z.number() }), task: { support } };
+    const { peer } = serve((tasks) => tasks.registerTool('tool', config, () => ({ structuredContent: {} })));
+    const { error } = await inline(peer, 'tool');
+    expect(error).toMatchObject({ code: -32603, message: expect.stringContaining('outputSchema refuses: frames') });
+  });
+
   it('reports progress under the token of the call, rising only [G3-S-87]', async () => {
     const { response, report, goOn } = await underWay('p1');
     report(1, 4, 'one');

@@ -149,12 +149,29 @@ describe('tasks/get', () => {
       { resultType: 'task', taskId: 'x', status: 'working' },
       'tool tool returned a result without a content array',
     ],
+    [
+      'a strange block',
+      { content: [{ type: 'film' }] },
+      'tool tool returned content that is none: a block of no known type',
+    ],
+    [
+      'half a block',
+      { content: [{ type: 'text' }] },
+      'tool tool returned content that is none: a text block without text',
+    ],
+    ['an odd flag', { content: [], isError: 'yes' }, 'tool tool returned an isError that is no boolean'],
   ])(
-    'of a task-only tool that returned %s is an internal error that names the tool [G3-S-49] [C-011]',
+    'of a task-only tool that returned %s is an internal error that names the tool, for the operator too [G3-S-49] [C-011]',
     async (_, result, message) => {
-      const task = await ended(() => result, { task: { support: 'required' } });
-      expect(task).toMatchObject({ status: 'failed', statusMessage: message, error: { code: -32603, message } });
+      const { peer, reaches, log } = serve((tasks) =>
+        tasks.registerTool('tool', { task: { support: 'required' } }, () => result as never),
+      );
+      const { taskId } = await peer.start('tool');
+      const task = await reaches(taskId, 'failed');
+      expect(task).toMatchObject({ statusMessage: message, error: { code: -32603, message, data: { tool: 'tool' } } });
       expect(task).not.toHaveProperty('result');
+      const fields = expect.objectContaining({ tool: 'tool', error: expect.objectContaining({ message }) });
+      expect(log).toContainEqual({ level: 'error', message: 'a tool failed', fields });
     },
   );
 

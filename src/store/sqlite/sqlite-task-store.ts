@@ -181,8 +181,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     const now = this.#clock.now();
     const owners = await this.#commits.read(() => commands.leaseOwners(this.#q));
     const workers = new Map(owners.map((owner) => [owner, this.#locks?.probe(owner) ?? 'unknown']));
-    const lost = await this.#commits.read(() => commands.lostLeases(this.#q, workers, limit, now));
-    return lost.filter(({ workerId }) => this.#locks?.mine(workerId) !== true);
+    return this.#commits.read(() => commands.lostLeases(this.#q, workers, limit, now));
   }
 
   recover(lost: LostLease, decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState }) {

@@ -48,10 +48,6 @@ export class WorkerLocks {
     for (const id of [...this.#held.keys()]) this.release(id);
   }
 
-  mine(id: string): boolean {
-    return this.#held.has(id);
-  }
-
   /** Whether the worker lives; `unknown` where it holds no lock file. */
   probe(id: string): 'alive' | 'dead' | 'unknown' {
     if (this.#held.has(id)) return 'alive';

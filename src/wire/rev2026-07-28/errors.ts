@@ -14,6 +14,7 @@ const codes = {
   LIMIT_EXCEEDED: INTERNAL_ERROR,
   STORE_UNAVAILABLE: INTERNAL_ERROR,
   STORE_CLOSED: INTERNAL_ERROR,
+  STORE_FAILED: INTERNAL_ERROR,
   STORE_REFUSED: INTERNAL_ERROR,
   TASK_TIMED_OUT: INTERNAL_ERROR,
   TASK_CANCELLED: INTERNAL_ERROR,
@@ -21,7 +22,7 @@ const codes = {
 } as const satisfies Record<TaskErrorCode, number>;
 
 /** What a peer is told about a store that does not work: paths and causes stay with the operator. */
-const PRIVATE = new Set<TaskErrorCode>(['STORE_UNAVAILABLE', 'STORE_CLOSED', 'STORE_REFUSED']);
+const PRIVATE = new Set<TaskErrorCode>(['STORE_UNAVAILABLE', 'STORE_CLOSED', 'STORE_FAILED', 'STORE_REFUSED']);
 
 export function encodeError(error: TaskError): RpcErrorObject {
   const message = PRIVATE.has(error.code) ? 'The server cannot reach its task store; try again later' : error.message;
