@@ -4,6 +4,7 @@ import { TaskError } from '../core/index.ts';
 import { adminCommand } from './admin.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { Output } from './output.ts';
+import { workerCommand } from './worker.ts';
 
 /** Runs `longcall` with these arguments; the result is the exit code. */
 export async function runCli(argv: readonly string[], output: Output): Promise<number> {
@@ -13,6 +14,7 @@ export async function runCli(argv: readonly string[], output: Output): Promise<n
     .helpOption('-h, --help', 'print what there is')
     .helpCommand(false)
     .addHelpText('after', '\nExit codes: 0 ok, 2 wrong use, 3 no such task, 5 the store cannot be used.');
+  program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   withoutExit(program, output);
   try {
