@@ -10,12 +10,18 @@ import {
 } from '../core/index.ts';
 import type { ClaimedTask, Dispatcher, Taken, TaskStore } from '../store/index.ts';
 import type { Definition, Registry } from './definition.ts';
+import { Pending } from './pending.ts';
 import { Run, type RunSettings } from './run.ts';
 import { type Slot, type SlotSettings, Slots } from './slots.ts';
 
 export interface WorkerSettings extends RunSettings, SlotSettings {
   leaseMs: number;
   heartbeatMs: number;
+}
+
+/** A slot that waits for the task it was taken for. */
+interface ReservedSlot extends Slot {
+  redeemed(): void;
 }
 
 /** Takes ready tasks, runs them within its slots, and keeps their leases alive. */
@@ -30,6 +36,7 @@ export class Worker {
   readonly #settings: WorkerSettings;
   readonly #slots: Slots;
   readonly #runs = new Map<TaskId, Run>();
+  readonly #promised = new Pending();
   #started = 0;
   #stopping = false;
   #taking = false;
@@ -68,14 +75,24 @@ export class Worker {
   }
 
   /** Holds a slot for a task that is about to be created; undefined when it has to wait for one. */
-  reserve(definition: Definition, principal: Principal, attended: boolean): Slot | undefined {
-    return this.#stopping ? undefined : this.#slots.take(slotUser(definition, principal), attended);
+  reserve(definition: Definition, principal: Principal, attended: boolean): ReservedSlot | undefined {
+    const slot = this.#stopping ? undefined : this.#slots.take(slotUser(definition, principal), attended);
+    if (slot === undefined) return undefined;
+    const redeemed = this.#promised.begin();
+    return {
+      free: () => {
+        redeemed();
+        slot.free();
+      },
+      redeemed,
+    };
   }
 
   /** Runs the task that was created with a reserved slot, or gives the slot back where none was. */
-  redeem(slot: Slot, claimed: ClaimedTask | undefined): void {
+  redeem(slot: ReservedSlot, claimed: ClaimedTask | undefined): void {
     if (claimed !== undefined) {
       this.#start(claimed, slot);
+      slot.redeemed();
       return;
     }
     slot.free();
@@ -100,9 +117,11 @@ export class Worker {
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     await this.#takingDone;
+    await this.#promised.none(); // Tasks that are being created for a slot of ours.
     if (drainMs > 0) await Promise.race([this.#allConcluded(), this.#after(drainMs)]);
     for (const run of this.#runs.values()) run.release();
     await this.#allConcluded();
+    await this.#promised.none(); // And those among them that were handed back.
     for (const timer of [this.#heartbeat, this.#guard, this.#alarm]) timer?.cancel();
   }
 
@@ -193,10 +212,13 @@ export class Worker {
 
   /** A task that came when this worker was about to stop, and no attempt is spent. */
   async #handBack({ lease }: ClaimedTask): Promise<void> {
+    const done = this.#promised.begin();
     try {
       await this.#store.release(lease, { to: 'ready' }, 0);
     } catch (error) {
       this.#logger.error({ task: shortId(lease.taskId), error }, 'a task could not be handed back; its lease runs out');
+    } finally {
+      done();
     }
   }
 
