@@ -63,6 +63,7 @@ export class Run implements RunControl {
   /** Resolves when nothing of this run is left to be written, though its handler may still be on the way out. */
   readonly concluded: Promise<void>;
   #setConcluded: () => void = () => {};
+  #isConcluded = false;
   #records = new Records(EMPTY_HISTORY);
   #interrupt: (by: Interruption) => void = () => {};
   #by: Interruption | 'finished' | undefined;
@@ -97,7 +98,10 @@ export class Run implements RunControl {
       expire: (key) => void this.#expire(key),
     });
     this.concluded = new Promise((resolve) => {
-      this.#setConcluded = resolve;
+      this.#setConcluded = () => {
+        this.#isConcluded = true;
+        resolve();
+      };
     });
     this.#interrupted = new Promise((resolve) => {
       this.#interrupt = (by) => {
@@ -113,6 +117,11 @@ export class Run implements RunControl {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Its lease is worth renewing: somebody works under it, or writes what came of it. */
+  get holdsLease(): boolean {
+    return this.#by !== 'lost' && !this.#isConcluded;
   }
 
   /** Its end is decided, though its handler may still be on the way out. */
@@ -190,6 +199,7 @@ export class Run implements RunControl {
 
   async answerTo(key: string, deadline: number | undefined): Promise<Answer> {
     const answer = this.#waits.forAnswer(key, deadline);
+    answer.catch(() => {}); // The task may end before anybody gets to wait; whoever waits still hears of it.
     await this.#deliverAnswers(); // It may have come between the question and now.
     return answer;
   }

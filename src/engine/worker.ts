@@ -232,7 +232,8 @@ export class Worker {
   }
 
   async #renew(): Promise<void> {
-    const runs = [...this.#runs.values()];
+    const runs = [...this.#runs.values()].filter(({ holdsLease }) => holdsLease);
+    if (runs.length === 0) return;
     const startedAt = this.#clock.monotonic();
     try {
       const leases = runs.map(({ claimed }) => claimed.lease);
@@ -255,12 +256,22 @@ export class Worker {
     const safeMs = leaseMs - leaseMs / 10;
     const oldest = Math.min(...atWork.map(({ renewedAt }) => renewedAt));
     this.#guard = this.#clock.setTimer(Math.max(0, oldest + safeMs - this.#clock.monotonic()), () => {
-      this.#guard = undefined;
-      for (const run of atWork) {
-        if (this.#clock.monotonic() - run.renewedAt >= safeMs) run.leaseRanOut();
-      }
-      this.#guardLeases();
+      void this.#stopOverdue(safeMs).finally(() => {
+        this.#guard = undefined;
+        this.#guardLeases();
+      });
     });
+  }
+
+  /**
+   * One last try to renew: a process that stood still finds both its heartbeat and this overdue, and may well have its
+   * leases yet. What is not renewed by then stops.
+   */
+  async #stopOverdue(safeMs: number): Promise<void> {
+    const overdue = (run: Run): boolean => this.#clock.monotonic() - run.renewedAt >= safeMs;
+    if (![...this.#runs.values()].some((run) => !run.ended && overdue(run))) return;
+    await Promise.race([this.#renew(), this.#after(this.#settings.leaseMs / 20)]);
+    for (const run of this.#runs.values()) if (!run.ended && overdue(run)) run.leaseRanOut();
   }
 }
 

@@ -41,6 +41,7 @@ const controlColumns = [
   'keep_result_ms',
   'expires_at',
   'leased_at',
+  'lease_until',
   'poll_ms',
 ] as const satisfies readonly TaskColumn[];
 

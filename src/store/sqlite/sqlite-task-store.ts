@@ -190,7 +190,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
 
   sweep(limit: number, expired: TerminalState, graceMs: number) {
     return this.#commits.write(() => commands.sweep(this.#q, limit, expired, graceMs, this.#clock.now()), {
-      flush: false,
+      flush: true, // An end that was seen must not come undone by a power cut.
       changed: (swept) => swept.expired,
     });
   }

@@ -141,6 +141,8 @@ export function* recover(
 ): Command<Applied> {
   const row = yield* heldRow(q, lost);
   if (row === undefined) return 'lost';
+  // Renewed since it was seen to have run out: its worker has it after all. The dead renew nothing.
+  if (lost.worker !== 'dead' && (row.lease_until ?? 0) >= now) return 'lost';
   if (decision.action === 'fail') {
     return (yield* end(q, row, { outcome: decision.outcome, attempt: 'lost' }, now)) ? 'applied' : 'refused';
   }
