@@ -2,9 +2,10 @@ import type { Bench, Figure } from '../figure.ts';
 import { callTool, HttpClient, legacy, type Message, modern } from '../support/http-client.ts';
 import { startServer } from '../support/server-process.ts';
 import { median, series } from '../support/statistics.ts';
+import { turns } from '../support/work.ts';
 
-const RUNS = 7;
-const WARM_UP = 400;
+const RUNS = 5;
+const WARM_UP = 300;
 const ROUNDS = 400;
 
 /** Requests that a server answers without doing anything. 2026-07-28 has no ping; the one of 2025-11-25 still works. */
@@ -44,13 +45,15 @@ async function once(bench: Bench): Promise<{ get: number; others: Record<string,
   const others = new Map(Object.keys(idle).map((name) => [name, [] as number[]]));
   try {
     const poll = await finishedTask(client);
-    for (let n = -WARM_UP; n < ROUNDS; n += 1) {
-      if (n === 0) for (const times of [get, ...others.values()]) times.length = 0;
+    const round = async () => {
       get.push((await client.send(poll, '"status":"completed"')).ms);
       for (const [name, { message, expected }] of Object.entries(idle)) {
         others.get(name)?.push((await client.send(message, expected)).ms);
       }
-    }
+    };
+    for (const _ of turns(WARM_UP, 2_000)) await round();
+    for (const times of [get, ...others.values()]) times.length = 0;
+    for (const _ of turns(ROUNDS, 3_000)) await round();
     return {
       get: median(get),
       others: Object.fromEntries([...others].map(([name, times]) => [name, median(times)])),

@@ -2,10 +2,11 @@ import type { Bench, Figure } from '../figure.ts';
 import { callTool, HttpClient } from '../support/http-client.ts';
 import { startServer } from '../support/server-process.ts';
 import { median, series } from '../support/statistics.ts';
+import { turns } from '../support/work.ts';
 
-const RUNS = 7;
-const WARM_UP = 700;
-const CALLS = 700;
+const RUNS = 5;
+const WARM_UP = 600;
+const CALLS = 600;
 
 const call = callTool('echo', { words: 'to be durable or not to be' });
 
@@ -41,8 +42,9 @@ async function once(bench: Bench): Promise<{ handle: number; sync: number }> {
   const durably = async () => handle.push((await clients.durable.send(call, '"resultType":"task"')).ms);
   const plainly = async () => sync.push((await clients.plain.send(call, 'to be durable')).ms);
   try {
-    for (let n = -WARM_UP; n < CALLS; n += 1) {
-      if (n === 0) handle.length = sync.length = 0;
+    for (const _ of turns(WARM_UP, 2_000)) for (const send of [durably, plainly]) await send();
+    handle.length = sync.length = 0;
+    for (const n of turns(CALLS, 3_000)) {
       for (const send of n % 2 === 0 ? [durably, plainly] : [plainly, durably]) await send();
     }
     return { handle: median(handle), sync: median(sync) };

@@ -1,8 +1,9 @@
 import type { Figure } from '../figure.ts';
 import { lifecycles, openStore } from '../support/lifecycles.ts';
 import { series } from '../support/statistics.ts';
+import { perSecond } from '../support/work.ts';
 
-const RUNS = 7;
+const RUNS = 5;
 const WARM_UP = 2_000;
 const TASKS = 6_000;
 
@@ -17,8 +18,8 @@ export const storeLifecycles: Figure = {
     const values = await series(RUNS, async (run) => {
       bench.progress(`run ${run} of ${RUNS}`);
       await using store = await openStore(bench.folder());
-      await lifecycles(store, WARM_UP);
-      return await lifecycles(store, TASKS); // Before the store closes.
+      await lifecycles(store, WARM_UP, 2_000);
+      return perSecond([await lifecycles(store, TASKS, 4_000)]);
     });
     return { values };
   },

@@ -2,8 +2,9 @@ import type { Bench, Figure } from '../figure.ts';
 import { AppendedFile } from '../support/fsync.ts';
 import { lifecycles, openStore } from '../support/lifecycles.ts';
 import { median, series } from '../support/statistics.ts';
+import { perSecond } from '../support/work.ts';
 
-const RUNS = 7;
+const RUNS = 5;
 const WARM_UP = 2_000;
 /** Both sides take turns within a run, in slices short enough that a busy disk or core meets both. */
 const SLICES = 10;
@@ -36,22 +37,17 @@ async function once(bench: Bench): Promise<{ tasks: number; flushes: number }> {
   const file = new AppendedFile(folder);
   await using store = await openStore(folder);
   try {
-    await lifecycles(store, WARM_UP);
-    file.append(APPENDS);
+    await lifecycles(store, WARM_UP, 1_500);
+    file.append(APPENDS, 500);
     const slices = await series(SLICES, async () => ({
-      tasks: await lifecycles(store, TASKS),
-      flushes: file.append(APPENDS),
+      tasks: await lifecycles(store, TASKS, 300),
+      flushes: file.append(APPENDS, 200),
     }));
     return {
-      tasks: harmonic(slices.map(({ tasks }) => tasks)),
-      flushes: harmonic(slices.map(({ flushes }) => flushes)),
+      tasks: perSecond(slices.map(({ tasks }) => tasks)),
+      flushes: perSecond(slices.map(({ flushes }) => flushes)),
     };
   } finally {
     file.close();
   }
-}
-
-/** The rate over equal amounts of work. */
-function harmonic(rates: readonly number[]): number {
-  return rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0);
 }

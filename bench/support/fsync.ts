@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { turns, type Work } from './work.ts';
 
 const block = Buffer.alloc(4_096, 'x');
 
@@ -11,14 +12,16 @@ export class AppendedFile {
     this.#descriptor = openSync(join(folder, 'appended'), 'a', 0o600);
   }
 
-  /** Appends and flushes `count` times. Returns how many times that is per second. */
-  append(count: number): number {
+  /** Appends and flushes `count` times, or as often as `maxMs` allow. */
+  append(count: number, maxMs: number): Work {
+    let done = 0;
     const startedAt = performance.now();
-    for (let n = 0; n < count; n += 1) {
+    for (const _ of turns(count, maxMs)) {
       writeSync(this.#descriptor, block);
       fsyncSync(this.#descriptor);
+      done += 1;
     }
-    return count / ((performance.now() - startedAt) / 1_000);
+    return { done, seconds: (performance.now() - startedAt) / 1_000 };
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Clock, type Logger, type StoreEnvironment, sqliteStore, type TaskStore } from 'longcall';
+import { turns, type Work } from './work.ts';
 
 const DAY = 24 * 3_600_000;
 const IN_FLIGHT = 32;
@@ -27,18 +28,19 @@ export async function openStore(folder: string): Promise<TaskStore> {
   return store;
 }
 
-/** Takes `count` tasks from creation to a result that was read, 32 at a time. Returns how many that is per second. */
-export async function lifecycles(store: TaskStore, count: number): Promise<number> {
-  let started = 0;
-  const one = async () => {
-    while (started < count) {
-      started += 1;
+/** Takes `count` tasks, or as many as `maxMs` allow, from creation to a result that was read; 32 at a time. */
+export async function lifecycles(store: TaskStore, count: number, maxMs: number): Promise<Work> {
+  const all = turns(count, maxMs);
+  let done = 0;
+  const oneByOne = async () => {
+    for (const _ of all) {
       await lifecycle(store);
+      done += 1;
     }
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: IN_FLIGHT }, one));
-  return count / ((performance.now() - startedAt) / 1_000);
+  await Promise.all(Array.from({ length: IN_FLIGHT }, oneByOne));
+  return { done, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
 /** Input of 0.4 kB, result of 0.9 kB; every call is one that a server or a worker makes for each task. */

@@ -10,7 +10,7 @@ export interface ServerProcess {
 /** Starts `servers/<name>.ts`, which sends its URL once it listens and ends when the channel closes. */
 export async function startServer(name: string, args: string[] = []): Promise<ServerProcess> {
   const file = fileURLToPath(new URL(`../servers/${name}.ts`, import.meta.url));
-  const child = fork(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(file, args, { stdio: ['ignore', 2, 2, 'ipc'] }); // Our stdout is for the figures alone.
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const url = await Promise.race([
     new Promise<string>((resolve) => child.once('message', (message) => resolve(String(message)))),

@@ -1,0 +1,109 @@
+// `npm run chaos -- --rounds N --seed S`: real processes on one database, killed, drained and stopped at moments that the
+// seed chooses, while tasks of every kind are created, answered and cancelled. What became of each is held against what
+// its handlers wrote down themselves. A seed repeats the choices; how they meet is up to the machine.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createTasks, sqliteStore } from 'longcall';
+import { createTaskServer } from 'longcall/server';
+import { clientOf } from '../test/chaos/client.ts';
+import type { Violation } from '../test/chaos/evidence.ts';
+import { Chaos, type RoundReport } from '../test/chaos/round.ts';
+import { settings } from '../test/chaos/settings.ts';
+import { figures } from '../test/chaos/takeovers.ts';
+import { registerTools } from '../test/chaos/tools.ts';
+import { Wings } from '../test/chaos/wings.ts';
+
+/** What went wrong with more tasks than these is counted and not told. */
+const MAX_TOLD = 5;
+
+const { values } = parseArgs({ options: { rounds: { type: 'string' }, seed: { type: 'string' } } });
+const rounds = Number(values.rounds ?? 20);
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
+if (!Number.isSafeInteger(rounds) || rounds < 1 || !Number.isSafeInteger(seed)) {
+  throw new RangeError(`--rounds and --seed are whole numbers, got ${values.rounds} and ${values.seed}`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'longcall-chaos-'));
+const oddities = new Map<string, number>();
+const violations: Violation[] = [];
+const told = new Set<string>();
+const done: RoundReport[] = [];
+const database = join(folder, 'db', 'tasks.db');
+const notes = join(folder, 'notes');
+mkdirSync(notes);
+
+const silent = (): void => {};
+const tasks = createTasks({
+  store: sqliteStore(database),
+  ...settings,
+  slots: 0,
+  logger: { debug: silent, info: silent, warn: silent, error: (...args: unknown[]) => odd(JSON.stringify(args)) },
+});
+registerTools(tasks, notes, 'driver');
+const front = createTaskServer(tasks, { name: 'chaos', version: '1.0.0' });
+const direct = clientOf('http://localhost/mcp', (request) => front.fetch(request));
+const wings = new Wings([database, notes], 3);
+const chaos = new Chaos(tasks, direct, notes, { wings, onOddity: odd });
+
+// On every way out: nothing is left running, and nothing is left lying.
+process.once('exit', () => {
+  wings.destroy();
+  rmSync(folder, { recursive: true, force: true });
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+
+try {
+  for (let round = 1; round <= rounds; round += 1) {
+    const report = await chaos.round(round, seed);
+    done.push(report);
+    tell(round, report);
+    await record(report.violations);
+  }
+  await record(await chaos.endingsStand());
+} finally {
+  wings.destroy();
+  await front.close();
+}
+summarise();
+
+function tell(round: number, report: RoundReport): void {
+  const { created, ended, waiting, blows, cutOff, takeovers, violations: found, ms } = report;
+  const trouble = found.length === 0 ? '' : `, ${found.length} VIOLATIONS`;
+  const ran = `${created} tasks created, ${ended} ended, ${waiting} waiting`;
+  const met = `${blows} blows cut off ${cutOff} runs, takeovers ${figures(takeovers)}`;
+  console.log(`round ${round}: ${ran}; ${met}; ${(ms / 1000).toFixed(1)} s${trouble}`);
+}
+
+async function record(found: readonly Violation[]): Promise<void> {
+  for (const { kind, taskId, sentence } of found) {
+    violations.push({ kind, taskId, sentence });
+    if (told.size >= MAX_TOLD && !told.has(taskId)) continue;
+    console.log(`${kind}: ${taskId}: ${sentence}`);
+    if (!told.has(taskId)) console.log((await chaos.story(taskId)).replace(/^/gm, '  '));
+    told.add(taskId);
+  }
+}
+
+function summarise(): void {
+  const total = (field: 'created' | 'ended' | 'blows' | 'cutOff'): number =>
+    done.reduce((sum, report) => sum + report[field], 0);
+  const takeovers = done.flatMap((report) => report.takeovers);
+  for (const [what, times] of oddities) console.log(`odd, ${times} times: ${what}`);
+  const waiting = total('created') - total('ended');
+  console.log(
+    `tasks: ${total('created')} acknowledged, ${total('ended')} done, ${waiting} wait for an answer not given`,
+  );
+  console.log(`processes: ${chaos.lives.length} started, ${total('blows')} blows cut off ${total('cutOff')} runs`);
+  console.log(`takeover with a survivor: ${figures(takeovers.filter(({ survivor }) => survivor))}`);
+  console.log(`takeover in all: ${figures(takeovers)}`);
+  const count = (kind: Violation['kind']): number => violations.filter((violation) => violation.kind === kind).length;
+  if (count('stuck') + count('wrong') > 0) console.log(`${count('stuck')} stuck, ${count('wrong')} otherwise wrong`);
+  console.log(`chaos: ${done.length} rounds, ${count('lost')} lost, ${count('doubled')} doubled, seed ${seed}`);
+  process.exitCode = violations.length === 0 && oddities.size === 0 && done.length === rounds ? 0 : 1;
+}
+
+function odd(what: string): void {
+  oddities.set(what, (oddities.get(what) ?? 0) + 1);
+}
