@@ -35,7 +35,9 @@ afterEach(async () => {
 });
 
 function start(args: string[], env: Record<string, string> = {}): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, FORCE_COLOR: '', NO_COLOR: '', ...env } });
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...process.env, FORCE_COLOR: '', NO_COLOR: '', ...env },
+  });
   children.add(child);
   child.once('exit', () => children.delete(child));
   return child;
