@@ -102,6 +102,7 @@ const initial: Migration = {
       .addColumn('name', 'text', (c) => c.notNull())
       .addColumn('ordinal', 'integer', (c) => c.notNull())
       .addColumn('seq', 'integer', (c) => c.notNull())
+      .addColumn('input_hash', 'text')
       .addColumn('fence', 'integer', (c) => c.notNull())
       .addColumn('body', 'text')
       .addColumn('error', 'text')
@@ -154,6 +155,14 @@ const initial: Migration = {
       .addPrimaryKeyConstraint('idempotency_keys_key', ['tenant', 'principal', 'name', 'key'])
       .execute();
     await sql`create index idempotency_keys_task on idempotency_keys (task_id)`.execute(db);
+    await db.schema
+      .createTable('tenants')
+      .addColumn('id', 'text', (c) => c.primaryKey().notNull())
+      .addColumn('max_open', 'integer')
+      .addColumn('max_running', 'integer')
+      .addColumn('default_ttl_ms', 'integer')
+      .addColumn('max_ttl_ms', 'integer')
+      .execute();
     await db.schema
       .createTable('principals')
       .addColumn('tenant', 'text', (c) => c.notNull())

@@ -33,6 +33,8 @@ export interface Schema {
     ordinal: number;
     /** The order in which steps were first recorded, to notice a handler that changed. */
     seq: number;
+    /** Of what the step works on, to notice that it works on something else now. */
+    input_hash: string | null;
     fence: number;
     body: string | null;
     error: string | null;
@@ -67,6 +69,14 @@ export interface Schema {
     expires_at: number | null;
     /** How often the request came again: then its caller is there after all. */
     repeats: number;
+  };
+  /** Limits of everybody of a tenant; null: as the server has them. */
+  tenants: {
+    id: string;
+    max_open: number | null;
+    max_running: number | null;
+    default_ttl_ms: number | null;
+    max_ttl_ms: number | null;
   };
   principals: {
     tenant: string;
