@@ -50,9 +50,14 @@ const chaos = new Chaos(tasks, direct, notes, { wings, onOddity: odd });
 // On every way out: nothing is left running, and nothing is left lying.
 process.once('exit', () => {
   wings.destroy();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }); // The last of them is still dying.
 });
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    console.log(`chaos: ended by ${signal} after ${done.length} rounds, seed ${seed}`);
+    process.exit(1);
+  });
+}
 
 try {
   for (let round = 1; round <= rounds; round += 1) {
@@ -95,6 +100,7 @@ function summarise(): void {
   console.log(
     `tasks: ${total('created')} acknowledged, ${total('ended')} done, ${waiting} wait for an answer not given`,
   );
+  console.log(`answers: ${chaos.answered} acknowledged`);
   console.log(`processes: ${chaos.lives.length} started, ${total('blows')} blows cut off ${total('cutOff')} runs`);
   console.log(`takeover with a survivor: ${figures(takeovers.filter(({ survivor }) => survivor))}`);
   console.log(`takeover in all: ${figures(takeovers)}`);

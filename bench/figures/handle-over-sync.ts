@@ -1,7 +1,7 @@
 import type { Bench, Figure } from '../figure.ts';
 import { callTool, HttpClient } from '../support/http-client.ts';
 import { startServer } from '../support/server-process.ts';
-import { median, series } from '../support/statistics.ts';
+import { median, series, shuffled } from '../support/statistics.ts';
 import { turns } from '../support/work.ts';
 
 const RUNS = 5;
@@ -44,9 +44,7 @@ async function once(bench: Bench): Promise<{ handle: number; sync: number }> {
   try {
     for (const _ of turns(WARM_UP, 2_000)) for (const send of [durably, plainly]) await send();
     handle.length = sync.length = 0;
-    for (const n of turns(CALLS, 3_000)) {
-      for (const send of n % 2 === 0 ? [durably, plainly] : [plainly, durably]) await send();
-    }
+    for (const _ of turns(CALLS, 3_000)) for (const send of shuffled([durably, plainly])) await send();
     return { handle: median(handle), sync: median(sync) };
   } finally {
     for (const client of Object.values(clients)) client.close();

@@ -15,37 +15,22 @@ export function modern(method: string, params: Record<string, unknown> = {}, nam
     'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
     'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   };
-  return message(
-    method,
-    { ...params, _meta },
-    {
-      'mcp-protocol-version': REVISION,
-      'mcp-method': method,
-      ...(name !== undefined && { 'mcp-name': name }),
-    },
-  );
-}
-
-export function callTool(name: string, args: Record<string, unknown>): Message {
-  return modern('tools/call', { name, arguments: args }, name);
-}
-
-/** A request without an envelope, as revisions before 2026-07-28 have it. */
-export function legacy(method: string): Message {
-  return message(method, undefined, { 'mcp-protocol-version': '2025-11-25' });
-}
-
-function message(method: string, params: unknown, headers: Record<string, string>): Message {
-  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }));
   return {
     body,
     headers: {
       'content-type': 'application/json',
       'content-length': String(body.length),
       accept: 'application/json, text/event-stream',
-      ...headers,
+      'mcp-protocol-version': REVISION,
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': name }),
     },
   };
+}
+
+export function callTool(name: string, args: Record<string, unknown>): Message {
+  return modern('tools/call', { name, arguments: args }, name);
 }
 
 export interface Reply {

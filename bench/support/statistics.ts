@@ -17,3 +17,11 @@ export async function series<Value>(runs: number, measure: (run: number) => Prom
   for (let run = 1; run <= runs; run += 1) values.push(await measure(run));
   return values;
 }
+
+/** The same in an order of chance. */
+export function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

@@ -25,6 +25,8 @@ export interface Followed {
   cancel?: { sentAt: number; acknowledgedAt?: number; acknowledgedAtWall?: number };
   /** As it was read once it was over. */
   ending?: Json;
+  /** It was found stuck: told once, and not waited for again. */
+  stuck?: true;
 }
 
 export interface RequestorParts {
@@ -39,7 +41,7 @@ export class Requestor {
   readonly #parts: RequestorParts;
   /** Requests under way that a round has to wait for. */
   readonly #busy = new Set<Promise<void>>();
-  #answered = 0;
+  #words = 0;
 
   constructor(parts: RequestorParts) {
     this.#parts = parts;
@@ -53,7 +55,15 @@ export class Requestor {
   }
 
   open(): Followed[] {
-    return [...this.followed.values()].filter(({ ending }) => ending === undefined);
+    return [...this.followed.values()].filter(({ ending, stuck }) => ending === undefined && stuck === undefined);
+  }
+
+  /** How many answers were acknowledged. */
+  get answered(): number {
+    return [...this.followed.values()].reduce(
+      (sum, { answers }) => sum + [...answers.values()].filter(({ acknowledgedAt }) => acknowledgedAt).length,
+      0,
+    );
   }
 
   #start(work: Promise<void>): void {
@@ -123,8 +133,8 @@ export class Requestor {
   async #send(task: Followed, key: string, chance: Chance): Promise<void> {
     const given = task.answers.get(key);
     await this.#insist(chance, async (client) => {
-      this.#answered += 1;
-      const value = `word-${this.#answered}`;
+      this.#words += 1;
+      const value = `word-${this.#words}`;
       given?.sent.push({ value, at: machineTime() });
       await client.answer(task.taskId, key, { word: value });
     });

@@ -41,6 +41,8 @@ export class Chaos {
   readonly #notes: string;
   readonly #parts: FleetParts;
   #members: Member[] = [];
+  /** Tasks that were found working when nothing moved any more: told once, and not waited for again. */
+  #stuck = 0;
 
   /** @param tasks a front of our own, which only answers, and `direct` the way to it */
   constructor(tasks: Tasks, direct: Client, notes: string, parts: FleetParts) {
@@ -50,6 +52,11 @@ export class Chaos {
     this.#parts = parts;
     const listening = (): Client[] => this.#members.flatMap(({ client }) => (client === undefined ? [] : [client]));
     this.#requestor = new Requestor({ direct, listening, onOddity: parts.onOddity });
+  }
+
+  /** Answers that were acknowledged so far. */
+  get answered(): number {
+    return this.#requestor.answered;
   }
 
   async round(number: number, seed: number): Promise<RoundReport> {
@@ -149,16 +156,20 @@ export class Chaos {
   async #rest(open: readonly Followed[]): Promise<Violation[]> {
     const until = machineTime() + REST_WITHIN_MS;
     let restless = [...open];
+    let working = 0;
     for (;;) {
       await this.#reviveAll();
       const still: Followed[] = [];
       for (const task of restless) if (!(await this.#atRest(task))) still.push(task);
       restless = still;
       const { byStatus } = await this.#tasks.inspect.counts();
-      if (restless.length === 0 && byStatus.working === 0) return [];
+      working = byStatus.working;
+      if (restless.length === 0 && working <= this.#stuck) return [];
       if (machineTime() > until) break;
       await setTimeout(LOOK_EVERY_MS);
     }
+    for (const task of restless) task.stuck = true;
+    this.#stuck = working;
     const page = await this.#tasks.inspect.list({ status: 'working', limit: 1_000 });
     const ids = new Set([...restless.map(({ taskId }) => taskId), ...page.tasks.map(({ taskId }) => taskId)]);
     return [...ids].map((taskId) => ({ kind: 'stuck', taskId, sentence: `not at rest within ${REST_WITHIN_MS} ms` }));

@@ -1,6 +1,7 @@
 import type { Answer, Principal, TaskId, TerminalState } from '../../src/core/index.ts';
 import type { Lease } from '../../src/store/index.ts';
 import type { Fact } from './facts.ts';
+import { LEASE_MS } from './mood.ts';
 import type { Program } from './programs.ts';
 
 /** What is known of a task from what the store answered, whoever heard the answer. */
@@ -31,16 +32,21 @@ export interface TaskModel {
   ended: (Moment & { how: 'finished' | 'cancelled' | 'expired' | 'interrupted'; fence?: number }) | undefined;
 }
 
-/** The number of a fact, and wall time then. */
+/** The number of a fact, and both clocks then. */
 export interface Moment {
   at: number;
   wall: number;
+  elapsed: number;
 }
 
 export interface ModelLease {
   process: string;
   fence: number;
   until: number;
+  /** When it was last extended, in milliseconds since the run began. */
+  extendedAt: number;
+  /** It was not extended for so long that its worker must have stopped by itself, whatever came later. */
+  late: boolean;
   /** Whether wall time has been past `until` since the lease was last extended. */
   ranOut: boolean;
 }
@@ -75,14 +81,15 @@ export class Model {
     switch (fact.method) {
       case 'create':
         if (fact.result.outcome === 'created') this.#create(fact.args[0], now);
-        if (fact.result.claimed !== undefined) this.#lease(fact.process, fact.result.claimed.lease);
+        if (fact.result.claimed !== undefined) this.#lease(fact.process, fact.result.claimed.lease, now);
         return;
       case 'claim':
-        for (const { lease } of fact.result) this.#lease(fact.process, lease);
+        for (const { lease } of fact.result) this.#lease(fact.process, lease, now);
         return;
       case 'renew': {
         const [leases, leaseMs] = fact.args;
-        for (const lease of leases) if (!fact.result.includes(lease.taskId)) this.#renewed(lease, now.wall + leaseMs);
+        for (const lease of leases)
+          if (!fact.result.includes(lease.taskId)) this.#renewed(lease, now.wall + leaseMs, now);
         return;
       }
       case 'release':
@@ -151,7 +158,9 @@ export class Model {
       if (task === undefined) continue;
       task.maxFence = fence;
       task.lease =
-        run_state === 'leased' ? { process: 'gone', fence, until: lease_until ?? 0, ranOut: false } : undefined;
+        run_state === 'leased'
+          ? { process: 'gone', fence, until: lease_until ?? 0, extendedAt: 0, late: true, ranOut: false }
+          : undefined;
       if (run_state !== 'done') task.ended = undefined;
     }
   }
@@ -178,16 +187,18 @@ export class Model {
     });
   }
 
-  #lease(process: string, { taskId, fence, leaseUntil }: Lease): void {
+  #lease(process: string, { taskId, fence, leaseUntil }: Lease, now: Moment): void {
     this.#with(taskId, (task) => {
-      task.lease = { process, fence, until: leaseUntil, ranOut: false };
+      task.lease = { process, fence, until: leaseUntil, extendedAt: now.elapsed, late: false, ranOut: false };
       task.maxFence = Math.max(task.maxFence, fence);
     });
   }
 
-  #renewed({ taskId, fence }: Lease, until: number): void {
+  #renewed({ taskId, fence }: Lease, until: number, now: Moment): void {
     this.#with(taskId, ({ lease }) => {
-      if (lease?.fence === fence) Object.assign(lease, { until, ranOut: false });
+      if (lease?.fence !== fence) return;
+      const late = lease.late || isLate(lease, now.elapsed);
+      Object.assign(lease, { until, extendedAt: now.elapsed, late, ranOut: false });
     });
   }
 
@@ -202,6 +213,11 @@ export class Model {
     const task = this.tasks.get(taskId);
     if (task !== undefined) change(task);
   }
+}
+
+/** Workers stop a handler a little before its lease ends, on the clock that never jumps. */
+export function isLate(lease: ModelLease, elapsed: number): boolean {
+  return elapsed - lease.extendedAt >= 0.9 * LEASE_MS;
 }
 
 interface Limits {

@@ -2,6 +2,8 @@ import type { Chance } from './chance.ts';
 import type { BellFaults } from './files.ts';
 import type { ProcessSettings } from './sim-process.ts';
 
+export const LEASE_MS = 3_000;
+
 /**
  * What kind of run it is. A run in which everything happens a little sees less than many runs in which a few things
  * happen a lot, so each run leaves some things out and does others often.
@@ -25,7 +27,7 @@ export function someMood(chance: Chance): Mood {
   return {
     settings: {
       slots: chance.pick([1, 2, 4]),
-      leaseMs: 3_000,
+      leaseMs: LEASE_MS,
       holdInputMs: chance.pick([0, 400, 2_000]),
       sweepMs: chance.pick([500, 1_000, 2_000]),
       drainMs: chance.pick([0, 300]),

@@ -1,5 +1,6 @@
 import { answer, cancel, create, get, knownTasks, owner, stranger, wait } from './clients.ts';
 import type { TaskModel } from './model.ts';
+import { LEASE_MS } from './mood.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -12,8 +13,6 @@ interface Operation {
   weight(world: World): number;
   begin: Begin;
 }
-
-const LEASE_MS = 3_000;
 
 const when = (possible: (world: World) => boolean, name: string, weight: number, begin: Begin): Operation => ({
   name,

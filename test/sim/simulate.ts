@@ -105,8 +105,8 @@ async function calmDown(world: World): Promise<void> {
     if (process.fate === 'frozen') thaw(world, process);
   }
   await settle(world);
+  if (world.violations.length > 0) return; // What follows from it would only hide it.
   world.observe({ kind: 'settled' });
-  if (world.violations.length > 0) return;
   for (let round = 0; round < 20 && world.openTasks.length > 0 && world.violations.length === 0; round += 1) {
     for (const task of world.openTasks) {
       await look(world, task);
@@ -117,6 +117,7 @@ async function calmDown(world: World): Promise<void> {
   }
   for (const task of world.model.tasks.values()) await look(world, task);
   await world.pass(2_000); // Who waits in another process hears of the end a little later.
+  if (world.violations.length > 0) return;
   world.observe({ kind: 'answered_all' });
 }
 

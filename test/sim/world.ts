@@ -72,6 +72,10 @@ export class World implements View {
     return this.loop.now;
   }
 
+  get elapsed(): number {
+    return this.loop.elapsed;
+  }
+
   latestWallSince(at: number): number {
     return this.#walls.latestSince(at);
   }
@@ -97,7 +101,7 @@ export class World implements View {
     for (const check of this.#checks) {
       for (const sentence of check.on(fact, this)) this.violate(check.promise, sentence);
     }
-    this.model.on(fact, { at: this.#facts, wall: this.wall });
+    this.model.on(fact, { at: this.#facts, wall: this.wall, elapsed: this.elapsed });
   }
 
   say(text: string): void {

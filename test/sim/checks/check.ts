@@ -8,6 +8,8 @@ export interface View {
   /** The number of the fact at hand. */
   readonly at: number;
   readonly wall: number;
+  /** Milliseconds since the run began. */
+  readonly elapsed: number;
   /** The extremes of wall time from the fact numbered `at` until now. */
   latestWallSince(at: number): number;
   earliestWallSince(at: number): number;

@@ -1,5 +1,6 @@
 import type { Lease } from '../../../src/store/index.ts';
 import type { Fact } from '../facts.ts';
+import { isLate } from '../model.ts';
 import type { Check, View } from './check.ts';
 
 /** P6: a worker that shuts down in order hands over all it has, so that nobody has to find out that it is gone. */
@@ -15,7 +16,8 @@ export class Drain implements Check {
     }
     if (fact.kind !== 'exited') return;
     for (const { id, alias, lease } of view.model.tasks.values()) {
-      if (lease?.process !== fact.process || lease.ranOut || this.#refused.has(`${fact.process} ${id}`)) continue;
+      if (lease?.process !== fact.process || this.#refused.has(`${fact.process} ${id}`)) continue;
+      if (lease.ranOut || lease.late || isLate(lease, view.elapsed)) continue; // It stopped by itself before.
       yield `${fact.process} exits and keeps the lease of ${alias}`;
     }
   }
