@@ -270,6 +270,7 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
       assert.equal(await store.finish(lease, LATE), 'lost');
       clock.advance(59_999);
       assert.deepEqual((await store.get(lease.taskId, ALICE))?.state, EXPIRED);
+      assert.equal((await store.get(lease.taskId, ALICE))?.ttlMs, 10_000, 'its life is not prolonged by its end');
       clock.advance(1);
       assert.equal(await store.get(lease.taskId, ALICE), undefined, 'gone on time, swept or not');
       assert.deepEqual(await store.sweep(10, EXPIRED, 60_000), { expired: [], deleted: 1 });

@@ -156,6 +156,19 @@ describe('opening a SQLite store', () => {
 });
 
 describe('writing', () => {
+  it('can be closed while writers go on: what was queued is written, the rest is refused', async () => {
+    const { store } = await open();
+    const refused: unknown[] = [];
+    const writers = Array.from({ length: 16 }, async () => {
+      for (;;) await store.create(aTask());
+    }).map((writer) => writer.catch((error: unknown) => refused.push(error)));
+    await store.create(aTask());
+    await store.close();
+    await Promise.all(writers);
+    expect(refused).toHaveLength(16);
+    for (const error of refused) expect(error).toBeInstanceOf(StoreClosedError);
+  });
+
   it('keeps every acknowledged create when the process is killed in mid-write', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 5; round += 1) {
       const writer = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'writer.ts'), file], {

@@ -104,8 +104,8 @@ export class GroupCommit {
 
   /** Commits what is queued, then refuses everything. */
   async close(): Promise<void> {
+    this.#closed = true; // First: what is resolved on the way must not queue anything more.
     if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    this.#closed = true;
   }
 
   #schedule(): void {

@@ -50,7 +50,8 @@ export function* end(q: Statements, row: ControlRow, ending: Ending, now: number
   const next = transition(stateOf(row), event);
   if (!next.ok) return false;
   const { outcome } = ending;
-  const kept = keepResult(row, now);
+  // A life that is over is not prolonged by its end.
+  const kept = ending.deleteAt === undefined ? keepResult(row, now) : { ttlMs: row.ttl_ms, expiresAt: row.expires_at };
   const changed = yield* run(q.end, {
     id: row.id,
     fence: row.fence,
