@@ -47,14 +47,11 @@ const direct = clientOf('http://localhost/mcp', (request) => front.fetch(request
 const wings = new Wings([database, notes], 3);
 const chaos = new Chaos(tasks, direct, notes, { wings, onOddity: odd });
 
-// On every way out: nothing is left running, and nothing is left lying.
-process.once('exit', () => {
-  wings.destroy();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }); // The last of them is still dying.
-});
+process.once('exit', cleanUp);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => {
+  process.once(signal, async () => {
     console.log(`chaos: ended by ${signal} after ${done.length} rounds, seed ${seed}`);
+    await wings.destroy(); // Not all at once: who started us takes a process that does not come back for hung.
     process.exit(1);
   });
 }
@@ -68,10 +65,16 @@ try {
   }
   await record(await chaos.endingsStand());
 } finally {
-  wings.destroy();
+  await wings.destroy();
   await front.close();
 }
 summarise();
+
+/** On every way out: nothing is left running, and nothing is left lying. */
+function cleanUp(): void {
+  void wings.destroy();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }); // The last may still be dying.
+}
 
 function tell(round: number, report: RoundReport): void {
   const { created, ended, waiting, blows, cutOff, takeovers, violations: found, ms } = report;

@@ -61,10 +61,10 @@ export class RunNotes {
   }
 }
 
-/** All that was written about a task, in the order of writing. */
+/** All that was written about a task, in the order of writing. A line that is being written does not count yet. */
 export function readNotes(folder: string, taskId: string): Entry[] {
   const path = join(folder, taskId);
   if (!existsSync(path)) return [];
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Entry);
 }

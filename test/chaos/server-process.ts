@@ -25,7 +25,9 @@ const logger: Logger = {
   debug: quiet,
   info: quiet,
   warn: quiet, // Lost workers are what this is about.
-  error: (...args: unknown[]) => tell({ logged: args.map(readable).join(' ') }),
+  error: (...args: unknown[]) => {
+    if (!args.includes('a tool failed')) tell({ logged: args.map(readable).join(' ') }); // Some tools are made to.
+  },
 };
 
 const tasks = createTasks({ store: sqliteStore(database), ...settings, slots, logger });

@@ -24,9 +24,11 @@ export class Wings {
     return this.#waiting.shift() as Promise<ChildProcess>;
   }
 
-  /** Ends every process, on stage too; at once, whatever state they are in. */
-  destroy(): void {
+  /** Ends every process, on stage too; at once, whatever state they are in. Resolves when they are gone. */
+  async destroy(): Promise<void> {
+    const gone = [...this.#living].map((child) => once(child, 'exit'));
     for (const child of this.#living) child.kill('SIGKILL');
+    await Promise.all(gone);
   }
 
   async #load(): Promise<ChildProcess> {

@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
 import { machineTime } from '../chaos/ledger.ts';
 import { until } from './processes.ts';
-import { refuses, Site, type Worker } from './support-processes/processes.ts';
+import { lives, refuses, Site, type Worker } from './support-processes/processes.ts';
 
 /** Far beyond what anything here takes, and far below what it would take if it did not work. */
 const SOON_MS = 10_000;
@@ -137,6 +137,26 @@ describe('another process', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a handler that listens to nobody', { timeout: 60_000 }, () => {
+  it('is left behind by the cancel of its task: its slot is free, its operator knows, and it changes nothing', async () => {
+    const site = new Site();
+    const worker = await site.start('work', { slots: 1, attendedSlots: 0, stopGraceMs: 200 });
+    const { taskId } = await site.front.call('deaf', { gate: 'go' });
+    await site.noted(taskId, 'began', worker);
+    await site.front.cancel(taskId);
+    const cancelled = await site.front.get(taskId);
+    const next = await site.front.call('quick', {});
+    expect(await site.over(next.taskId)).toMatchObject(says(`quick by ${worker.pid}`));
+    expect(worker.stderr).toContain('ignores its signal');
+    site.open('go');
+    await site.noted(taskId, 'made', worker);
+    const last = await site.front.call('quick', {});
+    expect(await site.over(last.taskId)).toMatchObject({ status: 'completed' });
+    expect(await site.front.get(taskId)).toEqual(cancelled);
+    expect((await site.tasks.inspect.payloads(taskId as never)).steps).toEqual([]);
+  });
+});
+
 describe('an HTTP server that is told to end', { timeout: 60_000 }, () => {
   it('lets short work finish, hands long work over as it was, and ends by the signal', async () => {
     const site = new Site();
@@ -157,6 +177,19 @@ describe('an HTTP server that is told to end', { timeout: 60_000 }, () => {
     site.open('later');
     expect(await site.over(long.taskId)).toMatchObject({ status: 'completed', ...walked(first, second) });
     expect(await site.over(late.taskId)).toMatchObject(says(`quick by ${second.pid}`));
+  });
+
+  it('says so of work that may not run twice', async () => {
+    const site = new Site();
+    const first = await site.start('http', { drainMs: 100 });
+    const { taskId } = await site.front.call('once', { gate: 'never' });
+    await site.noted(taskId, 'started', first);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe('SIGTERM');
+    await site.start('http');
+    const message = expect.stringMatching(/^interrupted: the worker was stopped/);
+    expect(await site.over(taskId)).toMatchObject({ status: 'failed', error: { message } });
+    expect(site.notes(taskId).filter(({ what }) => what === 'started')).toHaveLength(1);
   });
 
   it('twice ends at once, and loses nothing that was acknowledged', async () => {
@@ -223,17 +256,6 @@ describe('a stdio server', { timeout: 60_000 }, () => {
     } finally {
       await client.close();
     }
-    await until('the server is gone', () => {
-      const alive = site.pids().filter((pid) => lives(pid));
-      return alive.length === 0 ? true : undefined;
-    });
+    await until('both servers are gone', () => (site.pids().some(lives) ? undefined : true));
   });
 });
-
-function lives(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

@@ -23,6 +23,8 @@ export interface Worker {
   readonly pid: number;
   /** Where it listens, if it does. */
   readonly url: string;
+  /** What it told its operator so far. */
+  readonly stderr: string;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
   /** As a power cut would. */
@@ -89,7 +91,16 @@ export class Site {
       early.catch(() => {});
       ({ url = '' } = JSON.parse(await Promise.race([line, early])) as { url?: string });
     }
-    return { child, pid: child.pid ?? 0, url, ended, kill };
+    return {
+      child,
+      pid: child.pid ?? 0,
+      url,
+      ended,
+      kill,
+      get stderr() {
+        return stderr;
+      },
+    };
   }
 
   /** Lets everything go on that waits at the gate. */
@@ -147,4 +158,12 @@ export async function refuses(url: string): Promise<void> {
     );
     return answered ? undefined : true;
   });
+}
+
+export function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
