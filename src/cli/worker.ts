@@ -20,10 +20,12 @@ async function work(file: string, json: boolean, output: Output): Promise<void> 
   const tasks = await tasksOf(file);
   const tools = tasks.tools.map(({ name }) => name);
   if (tools.length === 0) throw new CliError(`${file}: no tools are registered, so there is nothing to work on`);
+  const working = tasks.work(); // Minds signals from here on, before anything runs.
+  working.catch(() => {}); // Told below.
   await tasks.start();
   if (json) await output.json({ event: 'working', pid: process.pid, tools });
   else await output.write(`working on ${tools.join(', ')}; stop with Ctrl-C\n`);
-  await tasks.work();
+  await working;
   if (json) await output.json({ event: 'stopped' });
   else await output.write('stopped\n');
 }

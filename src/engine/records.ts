@@ -1,5 +1,5 @@
 import { type Answer, NonRetryableError } from '../core/index.ts';
-import type { History, RecordedStep } from '../store/index.ts';
+import type { Applied, History, RecordedStep } from '../store/index.ts';
 
 /** What earlier runs of a handler left behind, and what this run has asked for of it. */
 export class Records {
@@ -7,21 +7,24 @@ export class Records {
   readonly #questions: Map<string, { answer: Answer | undefined; deadline: number | undefined }>;
   readonly #unasked: Map<string, string>;
   #count: number;
+  #any: boolean;
   #calls = 0;
+  readonly #writes = new Set<Promise<unknown>>();
 
   constructor(history: History) {
     this.#steps = new Map(history.steps.map((step) => [step.key, step]));
     this.#questions = new Map(history.questions.map(({ key, answer, deadline }) => [key, { answer, deadline }]));
     this.#unasked = new Map(history.steps.map(({ key, name }) => [key, name]));
     this.#count = history.steps.length;
+    this.#any = history.steps.length + history.questions.length > 0;
   }
 
-  /** True once anything is recorded: from then on the handler takes part in resuming. */
+  /** True once the store has something recorded: from then on the handler takes part in resuming. */
   get any(): boolean {
-    return this.#count > 0 || this.#questions.size > 0;
+    return this.#any;
   }
 
-  /** Steps recorded so far. */
+  /** Steps recorded so far, those on their way included. */
   get count(): number {
     return this.#count;
   }
@@ -48,6 +51,24 @@ export class Records {
   nextSeq(): number {
     this.#count += 1;
     return this.#count - 1;
+  }
+
+  /** Sees a record on its way to the store, and remembers whether it arrived. */
+  async writing(write: () => Promise<Applied>): Promise<Applied> {
+    const writing = write();
+    this.#writes.add(writing);
+    try {
+      const applied = await writing;
+      if (applied === 'applied') this.#any = true;
+      return applied;
+    } finally {
+      this.#writes.delete(writing);
+    }
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  async written(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
   }
 
   /** Counts calls that are under way; the result ends the count. */

@@ -49,8 +49,13 @@ export interface RunLimits {
   maxStepsPerTask: number;
 }
 
-/** Never settles: a run that was put away stops where it stands, as if the process had died there. */
-const NEVER = new Promise<never>(() => {});
+/**
+ * Never settles: a run that was put away stops where it stands, as if the process had died there. A new promise each time:
+ * one that lives on would keep everybody who waits for it.
+ */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
 
 /** The context of one run of a handler: records first, work second. */
 export class RunContext implements TaskContext {
@@ -184,7 +189,7 @@ export class RunContext implements TaskContext {
     if (!this.#claimed.abilities.form) throw new InputNotSupportedError(name);
     const deadline = timeoutMs === undefined ? undefined : this.#control.now() + Math.ceil(timeoutMs);
     this.#records.asked(key, deadline);
-    await this.#applied(() => this.#store.ask(this.#claimed.lease, key, question, deadline));
+    await this.#recorded(() => this.#store.ask(this.#claimed.lease, key, question, deadline));
     this.#control.recorded();
     return this.#control.answerTo(key, deadline);
   }
@@ -217,7 +222,7 @@ export class RunContext implements TaskContext {
 
   /** Stops a handler whose task ended (it sees why) or went elsewhere (it sees nothing more). */
   async #stillMine(): Promise<void> {
-    if (this.#control.over) await NEVER;
+    if (this.#control.over) await never();
     this.signal.throwIfAborted();
   }
 
@@ -229,7 +234,7 @@ export class RunContext implements TaskContext {
   async #record(step: Omit<NewStep, 'seq'>): Promise<void> {
     this.#checkLimits(step);
     const record = { ...step, seq: this.#records.nextSeq() };
-    await this.#applied(() => this.#store.recordStep(this.#claimed.lease, record));
+    await this.#recorded(() => this.#store.recordStep(this.#claimed.lease, record));
     this.#control.recorded();
     await this.#stillMine();
   }
@@ -241,8 +246,9 @@ export class RunContext implements TaskContext {
     throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps`);
   }
 
-  async #applied(write: () => Promise<Applied>): Promise<void> {
-    if ((await this.#control.persistently(write)) !== 'lost') return;
+  /** Writes a record, and stops the handler where the lease is gone. */
+  async #recorded(write: () => Promise<Applied>): Promise<void> {
+    if ((await this.#records.writing(() => this.#control.persistently(write))) !== 'lost') return;
     await this.#control.lost();
     await this.#stillMine();
   }

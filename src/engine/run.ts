@@ -5,7 +5,6 @@ import {
   type RandomSource,
   recoveryDecision,
   retryDelayMs,
-  StoreUnavailableError,
   shortId,
   TaskCancelledError,
   TaskError,
@@ -17,6 +16,7 @@ import type { ClaimedTask, History, Release, TaskPulse, TaskStore } from '../sto
 import { ActiveTime } from './active-time.ts';
 import type { Definition } from './definition.ts';
 import { completed, INTERNAL_ERROR, internalError, thrown, withHistory } from './outcome.ts';
+import { persistently } from './persistently.ts';
 import { Records } from './records.ts';
 import { Reporter } from './reporter.ts';
 import { quoted, RunContext, type RunControl } from './run-context.ts';
@@ -41,8 +41,6 @@ type Interruption = 'cancelled' | 'lost' | 'parked' | 'released' | 'timed_out' |
 
 type RunEnd = { by: 'handler'; outcome: TerminalState; error?: unknown } | { by: Interruption };
 
-/** How long to wait before an outcome that could not be written is tried again. */
-const FINISH_RETRY_MS = 500;
 const EMPTY_HISTORY: History = { steps: [], questions: [] };
 
 /** One run of a handler under one lease. */
@@ -67,7 +65,7 @@ export class Run implements RunControl {
   #records = new Records(EMPTY_HISTORY);
   #interrupt: (by: Interruption) => void = () => {};
   #by: Interruption | 'finished' | undefined;
-  #wakeAt: number | undefined;
+  #parkedFor: { wakeAt?: number; questions: string[] } = { questions: [] };
   #change: string | undefined;
 
   constructor(
@@ -91,7 +89,7 @@ export class Run implements RunControl {
       holdMs: parts.settings.holdInputMs,
       mayPark: () => definition.onWorkerLost !== 'fail', // May not run again, so it must stay.
       park: (wakeAt) => {
-        this.#wakeAt = wakeAt;
+        this.#parkedFor = { ...(wakeAt !== undefined && { wakeAt }), questions: this.#waits.questions };
         this.#interrupt('parked');
       },
       idle: (idle) => (idle ? this.#active.stop() : this.#active.start()),
@@ -282,9 +280,10 @@ export class Run implements RunControl {
         return; // Decided elsewhere; there is nothing left to write.
       case 'parked':
         await reporter.close();
-        return this.#release({ to: 'parked', ...(this.#wakeAt !== undefined && { wakeAt: this.#wakeAt }) });
+        return this.#release({ to: 'parked', ...this.#parkedFor });
       case 'released':
         await reporter.close();
+        await this.#records.written(); // What is on its way decides whether the handler may run again.
         return this.#handOver();
     }
   }
@@ -365,18 +364,13 @@ export class Run implements RunControl {
     this.#logger.debug(fields, 'a late outcome was dropped');
   }
 
-  /** Writes again and again while the store is unavailable: the work is done and must not be lost. */
-  async persistently<Result>(write: () => Promise<Result>): Promise<Result> {
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        // A run that was lost meanwhile must not write any more; one that ended must.
-        if (!(error instanceof StoreUnavailableError) || this.#by === 'lost') throw error;
-        const fields = { task: shortId(this.claimed.lease.taskId), error };
-        this.#logger.error(fields, 'a task could not be written; trying again');
-        await new Promise<void>((resolve) => this.#clock.setTimer(FINISH_RETRY_MS, resolve));
-      }
-    }
+  /** Writes until it is written, or the run is lost and must not write any more; one that ended must. */
+  persistently<Result>(write: () => Promise<Result>): Promise<Result> {
+    return persistently(write, {
+      clock: this.#clock,
+      logger: this.#logger,
+      fields: { task: shortId(this.claimed.lease.taskId) },
+      givenUp: () => this.#by === 'lost',
+    });
   }
 }

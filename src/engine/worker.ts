@@ -11,6 +11,7 @@ import {
 import type { ClaimedTask, Dispatcher, Taken, TaskStore } from '../store/index.ts';
 import type { Definition, Registry } from './definition.ts';
 import { Pending } from './pending.ts';
+import { persistently } from './persistently.ts';
 import { Run, type RunSettings } from './run.ts';
 import { type Slot, type SlotSettings, Slots } from './slots.ts';
 
@@ -200,7 +201,7 @@ export class Worker {
       settings: this.#settings,
     });
     void run.execute().finally(() => {
-      this.#runs.delete(taskId);
+      if (this.#runs.get(taskId) === run) this.#runs.delete(taskId); // A later run of the task may have begun here.
       slot.free();
       this.wake();
     });
@@ -214,7 +215,9 @@ export class Worker {
   async #handBack({ lease }: ClaimedTask): Promise<void> {
     const done = this.#promised.begin();
     try {
-      await this.#store.release(lease, { to: 'ready' }, 0);
+      const fields = { task: shortId(lease.taskId) };
+      const release = () => this.#store.release(lease, { to: 'ready' }, 0);
+      await persistently(release, { clock: this.#clock, logger: this.#logger, fields });
     } catch (error) {
       this.#logger.error({ task: shortId(lease.taskId), error }, 'a task could not be handed back; its lease runs out');
     } finally {

@@ -61,12 +61,13 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
 
   return {
     async listen(listenOptions = {}) {
+      // First of all: from its start on the worker may hold tasks, which a signal must not cost an attempt.
+      if (options.signals !== false) removeHandlers ??= stopOnSignals(() => this.close());
       await tasks.start(); // A store that cannot be opened is told here, not to the first caller.
       const reach = isLoopback(listenOptions.host ?? '127.0.0.1') ? 'local' : 'open';
       const { fetch } = handler({ principal: defaultPrincipal(reach), ...options });
       const listening = await listen((request) => fetch(request), listenOptions);
       listeners.push(listening);
-      if (options.signals !== false) removeHandlers ??= stopOnSignals(() => this.close());
       return listening;
     },
     stdio() {

@@ -43,8 +43,11 @@ export interface ClaimedTask {
 
 /** How a lease ends before its task does. */
 export type Release =
-  /** Waits for an answer, or for `wakeAt`, whichever comes first. The attempt is given back. */
-  | { to: 'parked'; wakeAt?: number }
+  /**
+   * Waits for an answer, or for `wakeAt`, whichever comes first. `questions` are those the handler still waited for: where
+   * one of them has its answer by now, the task is ready at once. The attempt is given back.
+   */
+  | { to: 'parked'; wakeAt?: number; questions?: readonly string[] }
   /** Somebody else may go on, at once or from `availableAt` on. The attempt is given back. */
   | { to: 'ready'; availableAt?: number }
   /** The attempt failed and another may begin at `availableAt`. The attempt is spent. */
@@ -173,7 +176,7 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   create(task: NewTask, options?: CreateOptions): Promise<Created>;
   /** `undefined` when unknown, expired or another principal's; the caller can't tell which, on purpose. */
   get(taskId: TaskId, principal: Principal): Promise<TaskRecord | undefined>;
-  /** Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. Lazily. */
+  /** Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. */
   claim(taskIds: readonly TaskId[], options: ClaimOptions): Promise<ClaimedTask[]>;
   /** Extends leases; the result names those that are lost. Lazily. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<TaskId[]>;
@@ -230,7 +233,10 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   enlist(workerId: string): Promise<{ workerId: string; resign(): void }>;
   /** Leases that ran out, of whichever worker, and leases of workers that are proven dead. */
   lostLeases(limit: number): Promise<LostLease[]>;
-  /** Takes a lost task from its worker: ready again, or over. `lost` if somebody else was quicker. */
+  /**
+   * Takes a lost task from its worker: ready again, or over. `lost` if somebody else was quicker, its worker renewed the
+   * lease, or what `lost.hasRecords` says no longer holds and the decision has to be made anew.
+   */
   recover(
     lost: LostLease,
     decision: { action: 'run_again' } | { action: 'fail'; outcome: TerminalState },

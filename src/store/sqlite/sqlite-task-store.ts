@@ -87,7 +87,8 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   }
 
   claim(taskIds: readonly TaskId[], options: ClaimOptions) {
-    return this.#commits.write(() => commands.claim(this.#q, taskIds, options, this.#clock.now()), { flush: false });
+    // Flushed, as a handler that may not run twice must not start a second time after a power cut.
+    return this.#commits.write(() => commands.claim(this.#q, taskIds, options, this.#clock.now()), { flush: true });
   }
 
   renew(leases: readonly Lease[], leaseMs: number) {

@@ -144,6 +144,8 @@ export function* recover(
   if (row === undefined) return 'lost';
   // Renewed since it was seen to have run out: its worker has it after all. The dead renew nothing.
   if (lost.worker !== 'dead' && (row.lease_until ?? 0) >= now) return 'lost';
+  const records = yield* one(q.hasRecords, { id: lost.taskId });
+  if ((records?.found === 1) !== lost.hasRecords) return 'lost'; // Recorded since it was seen: it may go on after all.
   if (decision.action === 'fail') {
     return (yield* end(q, row, { outcome: decision.outcome, attempt: 'lost' }, now)) ? 'applied' : 'refused';
   }

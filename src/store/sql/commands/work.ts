@@ -49,6 +49,11 @@ export function* release(q: Statements, lease: Lease, how: Release, activeMs: nu
   if (row === undefined) return 'lost';
   const { taskId: id, fence } = lease;
   const next = afterRelease(how, row.status === 'input_required', now);
+  // An answer that came while the handler was being put away must not wait for another one, or for the time to wake.
+  if (how.to === 'parked' && (yield* anyAnswered(q, id, how.questions ?? []))) {
+    next.runState = 'ready';
+    next.availableAt = now;
+  }
   yield* run(q.release, { id, fence, ...next, givenBack: how.to === 'retry' ? 0 : 1, activeMs });
   const outcome = how.to === 'retry' ? 'failed' : how.to === 'parked' ? 'parked' : 'released';
   yield* run(q.endAttempt, { id, fence, outcome, error: how.to === 'retry' ? how.error : null, now });
@@ -56,6 +61,12 @@ export function* release(q: Statements, lease: Lease, how: Release, activeMs: nu
   const body = next.availableAt > now ? JSON.stringify({ until: next.availableAt }) : null;
   yield* run(q.insertEvent, { id, seq: row.event_seq + 1, type, body, now });
   return 'applied';
+}
+
+function* anyAnswered(q: Statements, id: TaskId, keys: readonly string[]): Command<boolean> {
+  if (keys.length === 0) return false;
+  const questions = yield* all(q.listQuestions, { id });
+  return questions.some(({ request_key, answer }) => answer !== null && keys.includes(request_key));
 }
 
 /** Who is to move next, and from when on. */
