@@ -26,6 +26,9 @@ export const DEFAULTS = {
   maxArgumentBytes: 4 * 1024 * 1024,
   maxResultBytes: 16 * 1024 * 1024,
   maxOpenTasksPerPrincipal: 1_000,
+  /** Ten times what `pollIntervalMs` asks for: nobody who honours it ever waits. */
+  maxPollsPerSecond: 10,
+  maxWaitingPolls: 1_000,
   maxStepsPerTask: 10_000,
   maxLogBytesPerTask: 50 * 1024 * 1024,
 } as const;

@@ -5,6 +5,7 @@ export type TaskErrorCode =
   | 'INPUT_NOT_SUPPORTED'
   | 'IDEMPOTENCY_CONFLICT'
   | 'LIMIT_EXCEEDED'
+  | 'RATE_LIMITED'
   | 'STORE_UNAVAILABLE'
   | 'STORE_CLOSED'
   | 'STORE_FAILED'
@@ -59,6 +60,17 @@ export class IdempotencyConflictError extends TaskError {
 export class LimitExceededError extends TaskError {
   override readonly name = 'LimitExceededError';
   readonly code = 'LIMIT_EXCEEDED';
+}
+
+/** Too many requests of this kind wait already. Nothing was done; after `retryAfterMs` it is worth another try. */
+export class RateLimitedError extends TaskError {
+  override readonly name = 'RateLimitedError';
+  readonly code = 'RATE_LIMITED';
+  readonly retryAfterMs: number;
+  constructor(retryAfterMs: number) {
+    super(`too many polls are waiting; poll no faster than pollIntervalMs, and again in ${retryAfterMs} ms`);
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 /** The store cannot be used right now (disk full, I/O error, closed). Trying again later may work. */

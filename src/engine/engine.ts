@@ -26,10 +26,11 @@ import { answerProblem } from './form-schema.ts';
 import { Inspector, type LogReadOptions, logRange } from './inspector.ts';
 import { Maintenance } from './maintenance.ts';
 import { completed, thrown } from './outcome.ts';
+import { type PollSettings, Polls } from './polls.ts';
 import { Watchers } from './watchers.ts';
 import { Worker, type WorkerSettings } from './worker.ts';
 
-export interface EngineSettings extends WorkerSettings {
+export interface EngineSettings extends WorkerSettings, PollSettings {
   sweepMs: number;
   drainMs: number;
   maxOpenTasksPerPrincipal: number;
@@ -56,6 +57,8 @@ export interface CreateRequest {
   abilities: RequestorAbilities;
   originRequestId?: string;
   traceparent?: string;
+  /** The life the requestor asks for, in milliseconds; granted up to `maxTtlMs`. @default the tool's */
+  ttlMs?: number;
   /** Somebody waits for the result: it may use the slots kept for such calls. */
   attended?: boolean;
   /** The same key, tool, principal and input again are the same task. */
@@ -81,6 +84,7 @@ export class Engine {
   readonly registry = new Registry();
   readonly #parts: EngineParts;
   readonly #watchers = new Watchers();
+  readonly #polls: Polls;
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #worker: Worker | undefined;
@@ -88,6 +92,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#polls = new Polls(parts.clock, parts.settings);
   }
 
   /** How many runs of handlers this process has started. */
@@ -128,7 +133,7 @@ export class Engine {
           name: definition.name,
           input,
           ...(prepared !== undefined && { prepared }),
-          ttlMs: definition.ttlMs === null ? null : Math.min(definition.ttlMs, maxTtlMs),
+          ttlMs: grantedTtl(request.ttlMs ?? definition.ttlMs, maxTtlMs),
           keepResultMs: definition.keepResultMs,
           ...(definition.pollIntervalMs !== undefined && { pollIntervalMs: definition.pollIntervalMs }),
           ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
@@ -166,6 +171,25 @@ export class Engine {
     // Past its TTL and not swept yet: what a reader is told must not depend on how busy the sweeper is.
     await opened.maintenance.run();
     return (await opened.store.get(taskId, principal)) ?? raise(new TaskNotFoundError());
+  }
+
+  /**
+   * As `get`, for a peer that polls: not faster than `maxPollsPerSecond`.
+   * @throws {TaskNotFoundError} as `get`; {@link RateLimitedError} when too many of its polls wait already.
+   */
+  async poll(taskId: TaskId, principal: Principal, signal?: AbortSignal): Promise<TaskRecord> {
+    await this.#polls.admit(taskId, principal, (listener) => this.watch(taskId, listener), signal);
+    return this.get(taskId, principal);
+  }
+
+  /**
+   * Deletes a task with all that was kept of it; one that is still open is cancelled first.
+   * @throws {TaskNotFoundError} as `get`.
+   */
+  async delete(taskId: TaskId, principal: Principal): Promise<void> {
+    await this.cancel(taskId, principal, 'deleted by its owner');
+    const { store } = await this.#open();
+    if (!(await store.remove(taskId))) throw new TaskNotFoundError();
   }
 
   /**
@@ -360,6 +384,10 @@ export class Engine {
     worker.wake();
     return { store, dispatcher, worker, maintenance, resign };
   }
+}
+
+function grantedTtl(wantedMs: number | null, maxTtlMs: number): number | null {
+  return wantedMs === null ? null : Math.min(Math.max(1, Math.ceil(wantedMs)), maxTtlMs);
 }
 
 /** Equal for input that means the same, whatever the order of its members. */

@@ -49,6 +49,13 @@ export interface TasksOptions {
   sweepMs?: number;
   /** @default 1000 */
   maxOpenTasksPerPrincipal?: number;
+  /**
+   * Polls of one task per second that are answered at once; faster ones wait for their turn or for the task to change.
+   * @default 10
+   */
+  maxPollsPerSecond?: number;
+  /** Polls of one principal that may wait so at the same time; one more is refused, over HTTP with 429. @default 1000 */
+  maxWaitingPolls?: number;
   /** Steps, sleeps included, that one task may record. @default 10000 */
   maxStepsPerTask?: number;
   /** Bytes of a call's arguments as JSON. @default 4 MiB */
@@ -199,6 +206,8 @@ export function createTasks(options: TasksOptions): Tasks {
       drainMs: number('drainMs', 10_000, 0),
       sweepMs: number('sweepMs', DEFAULTS.sweepMs, 10),
       maxOpenTasksPerPrincipal: number('maxOpenTasksPerPrincipal', DEFAULTS.maxOpenTasksPerPrincipal, 1),
+      maxPollsPerSecond: number('maxPollsPerSecond', DEFAULTS.maxPollsPerSecond, 1),
+      maxWaitingPolls: number('maxWaitingPolls', DEFAULTS.maxWaitingPolls, 0),
       maxTtlMs,
       maxResultBytes: number('maxResultBytes', DEFAULTS.maxResultBytes, 1_024),
       maxLogBytes: number('maxLogBytesPerTask', DEFAULTS.maxLogBytesPerTask, 4_096),

@@ -9,6 +9,7 @@ import type { Tasks } from '../engine/index.ts';
 import { attach } from './attach.ts';
 import { withoutNullId } from './error-body.ts';
 import { defaultPrincipal, type PrincipalOf } from './principal.ts';
+import { withRetryAfter } from './too-many-requests.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
 export type TaskServerFactory = (ctx: Parameters<McpServerFactory>[0]) => McpServer | Promise<McpServer>;
@@ -52,7 +53,8 @@ export function createTaskHandler(
   });
   return {
     ...handler,
-    fetch: async (request, requestOptions) => withoutNullId(await handler.fetch(request, requestOptions)),
+    fetch: async (request, requestOptions) =>
+      withRetryAfter(request, await withoutNullId(await handler.fetch(request, requestOptions))),
   };
 }
 

@@ -1,4 +1,5 @@
 import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { RateLimitedError } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import {
   type Decoded,
@@ -13,6 +14,7 @@ import {
 } from '../wire/rev2026-07-28/index.ts';
 import type { PrincipalOf } from './principal.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
+import { refuseForNow } from './too-many-requests.ts';
 
 /** Lets anything through: the codec decides what is valid, in the order the extension asks for. */
 const ANY_PARAMS = {
@@ -32,6 +34,7 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
       try {
         return await handler(params, ctx);
       } catch (error) {
+        if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
         throw asThrown(answerTo(error, method, logger));
       }
     });
@@ -39,7 +42,7 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
 
   register(METHODS.get, async (params, ctx) => {
-    const record = await engine.get(decoded(decodeTaskId(params)), owner(ctx));
+    const record = await engine.poll(decoded(decodeTaskId(params)), owner(ctx), ctx.mcpReq.signal);
     return encodeTask(record, engine.clock.now());
   });
   register(METHODS.update, async (params, ctx) => {

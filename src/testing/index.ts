@@ -1,4 +1,5 @@
 export { aTask } from './builders.ts';
+export { dispatcherSuite, type OpenTwice, sharedStoreSuite } from './dispatcher-suite.ts';
 export { ManualClock } from './manual-clock.ts';
 export type { OpenStore } from './on-store.ts';
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts';

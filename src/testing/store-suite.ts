@@ -192,6 +192,19 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     assert.equal(await store.release(lease, { to: 'parked' }, 0), 'applied');
     assert.deepEqual(await ready(dispatcher), [lease.taskId]);
   }),
+  onStore('does not park over an answer, though other questions are open or a time to wake is set', async (bench) => {
+    const { store, dispatcher, clock } = bench;
+    const { lease } = await createAndClaim(store);
+    const { taskId } = lease;
+    for (const key of ['a', 'b']) await store.ask(lease, key, QUESTION);
+    await store.answer(taskId, ALICE, new Map([['a', YES]]));
+    const wakeAt = clock.now() + 60_000;
+    await store.release(lease, { to: 'parked', wakeAt, questions: ['a', 'b'] }, 0);
+    assert.deepEqual(await ready(dispatcher), [taskId]);
+    const again = await claimOne(store, taskId);
+    await store.release(again.lease, { to: 'parked', questions: ['b'] }, 0);
+    assert.deepEqual(await ready(dispatcher), [], 'the answer to a is known to the handler');
+  }),
   onStore('makes a released task ready at its time, attempt given back', async ({ store, dispatcher, clock }) => {
     const { lease } = await createAndClaim(store);
     const availableAt = clock.now() + 5_000;
@@ -230,6 +243,19 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
       [bare, stepped, asking].map(({ lease }) => lost.get(lease.taskId)),
       [false, true, true],
     );
+  }),
+  onStore('recovers nothing on what was true a moment ago', async ({ store, clock }) => {
+    const { lease } = await createAndClaim(store);
+    clock.advance(30_001);
+    const [seen] = await store.lostLeases(1);
+    assert.ok(seen);
+    await store.recordStep(lease, { key: 's#1', name: 's', ordinal: 1, seq: 0, body: null }); // Late, but still its own.
+    const outcome = { status: 'failed', error: { code: -32603, message: 'interrupted' } } as const;
+    assert.equal(await store.recover(seen, { action: 'fail', outcome }), 'lost');
+    assert.equal(await statusOf(store, lease), 'working');
+    const [now] = await store.lostLeases(1);
+    assert.equal(now?.hasRecords, true);
+    assert.equal(await store.recover(now as never, { action: 'run_again' }), 'applied');
   }),
   onStore(
     'moves updatedAt forward with every visible change, even when the clock steps back',
@@ -319,34 +345,6 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     await store.create(aTask({ principal: MALLORY }), limit);
     await store.cancel(first.task.taskId, ALICE);
     await store.create(refused, limit);
-  }),
-  onStore('offers every principal its share, and only the tools asked for', async ({ store, dispatcher }) => {
-    for (let n = 0; n < 300; n += 1) await store.create(aTask({ principal: ALICE }));
-    const { task: one } = await store.create(aTask({ principal: MALLORY }));
-    await store.create(aTask({ principal: MALLORY, name: 'unknown' }));
-    const { tasks } = await take(dispatcher, 10);
-    assert.equal(tasks.length, 6, 'five of one, and all the other has');
-    assert.ok(tasks.some(({ taskId }) => taskId === one.taskId));
-    assert.ok(tasks.every(({ name }) => name === 'transcode'));
-  }),
-  onStore('lets many principals take turns', async ({ store, dispatcher }) => {
-    for (let n = 0; n < 100; n += 1) await store.create(aTask({ principal: { tenant: 't', subject: `user ${n}` } }));
-    const served = new Set<string>();
-    for (let round = 0; round < 8; round += 1) {
-      const { tasks } = await take(dispatcher, 64);
-      for (const { principal } of tasks) served.add(principal.subject);
-    }
-    assert.equal(served.size, 100);
-  }),
-  onStore('rings for what changed', async ({ store, dispatcher }) => {
-    const rung: string[] = [];
-    const unsubscribe = dispatcher.onBell((changed) => rung.push(...(changed ?? ['anything'])));
-    const { lease } = await createAndClaim(store);
-    await store.finish(lease, DONE);
-    assert.deepEqual(rung, [lease.taskId, lease.taskId]);
-    unsubscribe();
-    await store.create(aTask());
-    assert.equal(rung.length, 2);
   }),
   ...inspectSuite,
   ...logSuite,

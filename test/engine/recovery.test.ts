@@ -228,7 +228,7 @@ describe('close', () => {
 });
 
 describe('a task past its TTL', () => {
-  it('is over for every reader at that moment, swept or not, and its handler is told', async () => {
+  it('is over for every reader at that moment, swept or not, and its handler is told [G3-S-25]', async () => {
     const told = deferred<unknown>();
     const tasks = aProcess({ sweepMs: 3_600_000 });
     tasks.registerTool('slow', { task: { ttlMs: 10_000 } }, async (_args, task) => {
@@ -248,10 +248,66 @@ describe('a task past its TTL', () => {
     await expect(tasks.engine.get(taskId, LOCAL_PRINCIPAL)).rejects.toThrow('Task not found');
   });
 
+  it('lives as long as its requestor asked for, within what the server allows', async () => {
+    const tasks = aProcess({ maxTtlMs: 60_000 });
+    tasks.registerTool('slow', { task: { ttlMs: 20_000 } }, forever);
+    const { definition } = tasks.tools[0]!;
+    const asked = async (ttlMs: number) => {
+      const request = {
+        definition,
+        principal: LOCAL_PRINCIPAL,
+        input: {},
+        revision: 'any',
+        abilities: { form: false },
+      };
+      const { task } = await tasks.engine.create({ ...request, ttlMs });
+      expect((await tasks.engine.get(task.taskId, LOCAL_PRINCIPAL)).ttlMs).toBe(task.ttlMs); // As it is told, so it is.
+      expect(task.expiresAt).toBe(clock.now() + (task.ttlMs as number));
+      return task.ttlMs;
+    };
+    expect(await asked(5_000)).toBe(5_000);
+    expect(await asked(40_000)).toBe(40_000);
+    expect(await asked(0.5)).toBe(1);
+    expect(await asked(2 ** 53)).toBe(60_000);
+  });
+
   it('is never granted more than the server allows', async () => {
     const tasks = aProcess({ maxTtlMs: 60_000 });
     tasks.registerTool('greedy', { task: { ttlMs: 3_600_000 } }, () => text('x'));
     expect((await start(tasks, 'greedy')).ttlMs).toBe(60_000);
+  });
+});
+
+describe('a task that its owner deletes', () => {
+  const anybody = { subject: 'somebody else' };
+
+  it('is gone for everybody, with all that was kept of it, and its handler is told', async () => {
+    const tasks = aProcess();
+    const told = deferred<unknown>();
+    tasks.registerTool('slow', {}, async (_args, task) => {
+      task.signal.addEventListener('abort', () => told.resolve(task.signal.reason));
+      task.log('a line');
+      await task.step('one', () => 1);
+      return forever();
+    });
+    const { taskId } = await start(tasks, 'slow');
+    await settle();
+    await expect(tasks.engine.delete(taskId, anybody)).rejects.toThrow('Task not found');
+    expect((await tasks.engine.get(taskId, LOCAL_PRINCIPAL)).state.status).toBe('working');
+    await tasks.engine.delete(taskId, LOCAL_PRINCIPAL);
+    await expect(tasks.engine.get(taskId, LOCAL_PRINCIPAL)).rejects.toThrow('Task not found');
+    await expect(tasks.engine.delete(taskId, LOCAL_PRINCIPAL)).rejects.toThrow('Task not found');
+    expect((await tasks.inspect.list()).tasks).toEqual([]);
+    expect(await told.promise).toBeInstanceOf(Error);
+  });
+
+  it('may be over, and takes its result along', async () => {
+    const tasks = aProcess();
+    tasks.registerTool('quick', {}, () => text('secret'));
+    const { taskId } = await start(tasks, 'quick');
+    await outcome(tasks, taskId);
+    await tasks.engine.delete(taskId, LOCAL_PRINCIPAL);
+    await expect(tasks.engine.get(taskId, LOCAL_PRINCIPAL)).rejects.toThrow('Task not found');
   });
 });
 

@@ -66,18 +66,31 @@ describe('sleep', () => {
     expect(runs).toBe(1);
   });
 
-  it('continues in another process, days later', async () => {
+  it('continues in another process, days later, with everything a handler has [C-062]', async () => {
     const folder = scratchFolder();
     const clock = new ManualClock();
     const store = () => sqliteStore(`${folder.path}/tasks.db`);
     const register = (tasks: Tasks) =>
       tasks.registerTool('later', {}, async (_args, task) => {
         await task.sleep(48 * HOUR);
-        return text(`attempt ${task.attempt}`);
+        task.progress(1, 1, 'awake');
+        task.log('awake');
+        const key = await task.step('use', ({ idempotencyKey, signal }) => `${idempotencyKey} ${signal.aborted}`);
+        return text(JSON.stringify([task.attempt, task.id, task.principal, task.prepared, task.signal.aborted, key]));
       });
     const first = someTasks({ store: store(), clock }).tasks;
     register(first);
-    const { taskId } = await start(first, 'later');
+    const { definition } = first.tools[0]!;
+    const { taskId } = (
+      await first.engine.create({
+        definition,
+        principal: LOCAL_PRINCIPAL,
+        input: {},
+        prepared: { plan: 'b' },
+        revision: 'any',
+        abilities: { form: false },
+      })
+    ).task;
     await settle();
     await pass(clock, 0);
     await settle();
@@ -90,7 +103,10 @@ describe('sleep', () => {
     expect((await second.engine.get(taskId, LOCAL_PRINCIPAL)).state.status).toBe('working');
     await pass(clock, HOUR);
     await settle();
-    expect(await outcome(second, taskId)).toMatchObject({ result: text('attempt 1') });
+    const facilities = [1, taskId, LOCAL_PRINCIPAL, { plan: 'b' }, false, `${taskId}/use#1 false`];
+    expect(await outcome(second, taskId)).toMatchObject({ result: text(JSON.stringify(facilities)) });
+    const { lines } = await second.engine.readLog(taskId, LOCAL_PRINCIPAL);
+    expect(lines).toMatchObject([{ text: 'awake' }]);
     await second.close();
     folder.remove();
   });

@@ -113,7 +113,24 @@ describe('a worker that stands still', { timeout: 60_000 }, () => {
     expect((await site.tasks.inspect.payloads(taskId as never)).steps).toMatchObject([{ value: other.pid }]);
   });
 
-  it('since a handler blocks its event loop goes on by itself, with nobody there to help', async () => {
+  it('since a handler blocks its event loop loses its task to another one, which is told and not hidden [C-042]', async () => {
+    const site = new Site();
+    const blocked = await site.start('work', QUICK_LEASE);
+    const { taskId } = await site.front.call('block', { ms: 6_000 }); // Its lease, the grace for the living, and a lot.
+    await site.noted(taskId, 'started', blocked);
+    const other = await site.start('work', QUICK_LEASE);
+    expect(await site.noted(taskId, 'started', other)).toMatchObject({ attempt: 2 });
+    await blocked.kill(); // What it might still do is shown above; here it only blocks.
+    expect(await site.over(taskId)).toMatchObject({ status: 'completed', ...says(`block by ${other.pid}`) });
+    const events = await site.tasks.inspect.timeline(taskId as never);
+    expect(events.map(({ type }) => type)).toContain('worker_lost');
+    expect((await site.tasks.inspect.attempts(taskId as never)).map(({ outcome }) => outcome)).toEqual([
+      'lost',
+      'completed',
+    ]);
+  });
+
+  it('since a handler blocks its event loop goes on by itself, with nobody there to help [C-042]', async () => {
     const site = new Site();
     const worker = await site.start('work', QUICK_LEASE);
     const { taskId } = await site.front.call('block', { ms: 3_000 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LOCAL_PRINCIPAL, TaskCancelledError } from '../../src/core/index.ts';
 import { type TaskContext, text } from '../../src/engine/index.ts';
 import { deferred, settle } from '../support/engine.ts';
-import { interceptedStore } from './intercepted-store.ts';
+import { interceptedStore } from '../support/intercepted-store.ts';
 import { serve } from './peer.ts';
 
 /** Runs until it is told to stop, and says what it was told. */

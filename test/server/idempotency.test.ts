@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { text } from '../../src/engine/index.ts';
+import { sqliteStore } from '../../src/store/index.ts';
 import { deferred, pass, settle } from '../support/engine.ts';
 import { withTasks } from '../support/messages.ts';
+import { scratchFolder } from '../support/stores.ts';
 import { serve } from './peer.ts';
 
 const keyed = (key: unknown) => ({ meta: { 'longcall/idempotencyKey': key } });
@@ -54,6 +57,61 @@ describe('an idempotency key', () => {
       });
     }
     expect((await peer.start('other', { n: 2 }, keyed('k'))).taskId).not.toBe(taskId); // Keys belong to a tool.
+  });
+
+  it('tells texts apart as they are written, and principals too [C-098]', async () => {
+    const { peer, tasks } = counting();
+    const composed = { n: 1, name: '\u00e9' };
+    const { taskId } = await peer.start('pay', composed, keyed('k'));
+    const decomposed = await peer.call('pay', { n: 1, name: 'e\u0301' }, keyed('k'));
+    expect(decomposed.error).toMatchObject({ code: -32602, message: expect.stringMatching(/other arguments/) });
+    const { definition } = tasks.tools[0]!;
+    const foreign = await tasks.engine.create({
+      definition,
+      principal: { subject: 'bob' },
+      input: { n: 2 },
+      revision: '2026-07-28',
+      abilities: { form: false },
+      idempotencyKey: 'k',
+    });
+    expect(foreign.existing).toBe(false);
+    expect(foreign.task.taskId).not.toBe(taskId);
+  });
+
+  it.each(['completed', 'failed', 'cancelled', 'input_required', 'working'])(
+    'finds its task while that is %s, in this process and in the next [C-097]',
+    async (status) => {
+      const folder = scratchFolder();
+      onTestFinished(folder.remove);
+      let runs = 0;
+      const opened = () =>
+        serve(
+          (tasks) =>
+            tasks.registerTool('work', { inputSchema: z.object({ how: z.string() }) }, async ({ how }, task) => {
+              runs += 1;
+              if (how === 'completed') return text('done');
+              if (how === 'failed') throw new Error('no');
+              if (how === 'input_required') await task.ask('q', { message: '?', schema: z.object({}) });
+              return new Promise<never>(() => {});
+            }),
+          { tasks: { store: sqliteStore(join(folder.path, 'tasks.db')) } },
+        );
+      const { peer, reaches } = opened();
+      const { taskId } = await peer.start('work', { how: status }, keyed('k'));
+      if (status === 'cancelled') await peer.cancel(taskId);
+      await reaches(taskId, status);
+      const again = [peer, peer, opened().peer].map((each) => each.start('work', { how: status }, keyed('k')));
+      for (const { taskId: same } of await Promise.all(again)) expect(same).toBe(taskId);
+      expect(runs).toBe(1);
+    },
+  );
+
+  it('is free again once its task has expired [C-097]', async () => {
+    const { peer, clock, gate } = counting({ ttlMs: 10_000, keepResultMs: 1_000 });
+    gate.resolve();
+    const { taskId } = await peer.start('pay', { n: 1 }, keyed('k'));
+    await pass(clock, 20_000);
+    expect((await peer.start('pay', { n: 2 }, keyed('k'))).taskId).not.toBe(taskId);
   });
 
   it('replays the result as it was, also after the end [C-009] [C-101]', async () => {

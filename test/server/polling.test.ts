@@ -5,9 +5,9 @@ import { type TaskContext, type Tasks, text } from '../../src/engine/index.ts';
 import { sqliteStore, type TaskStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { deferred, settle } from '../support/engine.ts';
+import { interceptedStore } from '../support/intercepted-store.ts';
 import type { Json } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
-import { interceptedStore } from './intercepted-store.ts';
 import { closing, serve } from './peer.ts';
 
 const never = (): Promise<never> => new Promise(() => {});
@@ -236,7 +236,7 @@ describe('tasks/get', () => {
     const { peer, reaches } = serve((tasks) => tasks.registerTool('quick', {}, () => text('done')));
     const { taskId } = await peer.start('quick');
     const done = await reaches(taskId, 'completed');
-    const answers = await Promise.all(Array.from({ length: 20 }, () => peer.get(taskId)));
+    const answers = await Promise.all(Array.from({ length: 15 }, () => peer.get(taskId)));
     for (const { result } of answers) expect(result).toEqual(done);
   });
 });

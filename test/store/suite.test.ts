@@ -1,7 +1,24 @@
-import { describe, it } from 'vitest';
-import { storeSuite } from '../../src/testing/index.ts';
-import { stores } from '../support/stores.ts';
+import { join } from 'node:path';
+import { describe, it, onTestFinished } from 'vitest';
+import { systemRandom } from '../../src/core/index.ts';
+import { sqliteStore } from '../../src/store/index.ts';
+import { dispatcherSuite, type OpenTwice, sharedStoreSuite, storeSuite } from '../../src/testing/index.ts';
+import { scratchFolder, silent, stores } from '../support/stores.ts';
 
 describe.each(stores)('$name', ({ open }) => {
   it.each(storeSuite)('$name', ({ run }) => run(open));
+});
+
+describe.each(stores)('the dispatcher of $name', ({ open }) => {
+  it.each(dispatcherSuite)('$name', ({ run }) => run(open));
+});
+
+describe('one SQLite file, opened twice', () => {
+  const open: OpenTwice = async ({ clock }) => {
+    const folder = scratchFolder();
+    onTestFinished(folder.remove);
+    const one = () => sqliteStore(join(folder.path, 'tasks.db')).open({ clock, random: systemRandom, logger: silent });
+    return [await one(), await one()];
+  };
+  it.each(sharedStoreSuite)('$name', ({ run }) => run(open));
 });

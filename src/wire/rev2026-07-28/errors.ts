@@ -1,4 +1,4 @@
-import type { RpcErrorObject, TaskError, TaskErrorCode } from '../../core/index.ts';
+import { RateLimitedError, type RpcErrorObject, type TaskError, type TaskErrorCode } from '../../core/index.ts';
 import { TASKS_EXTENSION } from './names.ts';
 
 const INVALID_PARAMS = -32602;
@@ -12,6 +12,7 @@ const codes = {
   INPUT_NOT_SUPPORTED: INTERNAL_ERROR,
   IDEMPOTENCY_CONFLICT: INVALID_PARAMS,
   LIMIT_EXCEEDED: INTERNAL_ERROR,
+  RATE_LIMITED: INTERNAL_ERROR,
   STORE_UNAVAILABLE: INTERNAL_ERROR,
   STORE_CLOSED: INTERNAL_ERROR,
   STORE_FAILED: INTERNAL_ERROR,
@@ -26,7 +27,8 @@ const PRIVATE = new Set<TaskErrorCode>(['STORE_UNAVAILABLE', 'STORE_CLOSED', 'ST
 
 export function encodeError(error: TaskError): RpcErrorObject {
   const message = PRIVATE.has(error.code) ? 'The server cannot reach its task store; try again later' : error.message;
-  return { code: codes[error.code], message };
+  const data = error instanceof RateLimitedError ? { retryAfterMs: error.retryAfterMs } : undefined;
+  return { code: codes[error.code], message, ...(data !== undefined && { data }) };
 }
 
 /** Says nothing: whatever went wrong is for the operator. */
