@@ -15,6 +15,8 @@ export interface Figure {
   better: 'lower' | 'higher';
   /** What the value is compared with. */
   against: string;
+  /** Takes so long that it runs only where it is named, or with `--long`. */
+  long?: boolean;
   measure(bench: Bench): Promise<Measured>;
 }
 
@@ -22,12 +24,14 @@ export interface Figure {
 export interface Bench {
   /** An empty folder on the disk the project is on; gone when the bench ends. */
   folder(): string;
+  /** How long a soak lasts. */
+  minutes: number;
   /** Tells whoever waits how far the measurement is. */
   progress(text: string): void;
 }
 
 /** A figure as `--json` prints it. */
-export interface Report extends Omit<Figure, 'measure'> {
+export interface Report extends Omit<Figure, 'measure' | 'long'> {
   /** The median of the runs. */
   value: number;
   runs: number;

@@ -7,6 +7,8 @@ import { turns } from '../support/work.ts';
 const RUNS = 5;
 const WARM_UP = 300;
 const ROUNDS = 400;
+/** So many that no task is polled faster than a server lets a task be polled. */
+const TASKS = 100;
 
 /**
  * Requests that a server answers without doing anything. 2026-07-28 has no ping, and the one of 2025-11-25, which the same
@@ -35,7 +37,7 @@ export const getOverPing: Figure = {
     return {
       values: runs.map(({ get, others }) => get / (others[cheapest.name] ?? 0)),
       against: `${cheapest.name}, the cheapest other request on the same server, Streamable HTTP 2026-07-28, p50`,
-      detail: `tasks/get of a finished task with a result of 0.9 kB ${median(runs.map(({ get }) => get)).toFixed(3)} ms; ${all}`,
+      detail: `tasks/get of finished tasks with a result of 0.9 kB ${median(runs.map(({ get }) => get)).toFixed(3)} ms; ${all}`,
     };
   },
 };
@@ -44,19 +46,24 @@ async function once(bench: Bench): Promise<{ get: number; others: Record<string,
   const server = await startServer('durable', [bench.folder()]);
   const client = new HttpClient(server.url);
   try {
-    const get = { name: 'get', message: await finishedTask(client), expected: '"status":"completed"', times: [] };
+    const polls = await series(TASKS, () => finishedTask(client));
+    const get = { name: 'get', messages: polls, expected: '"status":"completed"', times: [] };
     const others = Object.entries(idle).map(([name, { message, expected }]) => ({
       name,
-      message,
+      messages: [message],
       expected,
       times: [],
     }));
-    const sides: { message: Message; expected: string; times: number[] }[] = [get, ...others];
-    for (const _ of turns(WARM_UP, 2_000)) for (const side of sides) await client.send(side.message, side.expected);
-    for (const _ of turns(ROUNDS, 3_000)) {
+    const sides: { messages: Message[]; expected: string; times: number[] }[] = [get, ...others];
+    const ask = async (n: number) => {
       // In an order of chance: what one request leaves to clean up is paid by the next.
-      for (const side of shuffled(sides)) side.times.push((await client.send(side.message, side.expected)).ms);
-    }
+      for (const { messages, expected, times } of shuffled(sides)) {
+        times.push((await client.send(messages[n % messages.length] as Message, expected)).ms);
+      }
+    };
+    for (const n of turns(WARM_UP, 2_000)) await ask(n);
+    for (const { times } of sides) times.length = 0;
+    for (const n of turns(ROUNDS, 3_000)) await ask(n);
     return {
       get: median(get.times),
       others: Object.fromEntries(others.map(({ name, times }) => [name, median(times)])),

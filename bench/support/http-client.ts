@@ -39,13 +39,15 @@ export interface Reply {
   text: string;
 }
 
-/** One keep-alive connection to one server. As little between the socket and the clock as `node:http` allows. */
+/** Keep-alive connections to one server, one unless told otherwise. As little between the socket and the clock as `node:http` allows. */
 export class HttpClient {
   readonly #url: URL;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #agent: Agent;
 
-  constructor(url: string) {
+  constructor(url: string, { sockets = 1 } = {}) {
     this.#url = new URL(url);
+    // In turn, or a connection that is seldom used is closed by the server just when it is needed.
+    this.#agent = new Agent({ keepAlive: true, maxSockets: sockets, scheduling: 'fifo' });
   }
 
   /** @throws {Error} when the answer is not one to this kind of request: a bench of errors measures nothing. */

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type Clock, type Logger, type StoreEnvironment, sqliteStore, type TaskStore } from 'longcall';
+import { type Clock, type Logger, type StoreEnvironment, sqliteStore, type TaskId, type TaskStore } from 'longcall';
 import { turns, type Work } from './work.ts';
+
+type Lease = Parameters<TaskStore['finish']>[0];
 
 const DAY = 24 * 3_600_000;
 const IN_FLIGHT = 32;
 const workerId = 'bench:1';
-const principal = { subject: 'bench' };
+export const principal = { subject: 'bench' };
 const input = { words: 'i'.repeat(400) };
 const result = { content: [{ type: 'text', text: 'r'.repeat(850) }] };
 
@@ -44,7 +46,24 @@ export async function lifecycles(store: TaskStore, count: number, maxMs: number)
 }
 
 /** Input of 0.4 kB, result of 0.9 kB; every call is one that a server or a worker makes for each task. */
-async function lifecycle(store: TaskStore): Promise<void> {
+export async function lifecycle(store: TaskStore): Promise<TaskId> {
+  const lease = await leased(store);
+  const applied = await store.finish(lease, { status: 'completed', result });
+  const record = await store.get(lease.taskId, principal);
+  if (applied !== 'applied' || record?.state.status !== 'completed') throw new Error('a task did not end as it should');
+  return lease.taskId;
+}
+
+/** A task that asked something and was put away until somebody answers. */
+export async function parked(store: TaskStore): Promise<TaskId> {
+  const lease = await leased(store);
+  const schema = { type: 'object', properties: { word: { type: 'string' } } };
+  await store.ask(lease, 'word', { kind: 'form', message: 'Which word?', schema });
+  if ((await store.release(lease, { to: 'parked' }, 0)) !== 'applied') throw new Error('a task was not put away');
+  return lease.taskId;
+}
+
+async function leased(store: TaskStore): Promise<Lease> {
   const taskId = `tsk_${randomBytes(18).toString('base64url')}`;
   await store.create({
     taskId,
@@ -62,7 +81,5 @@ async function lifecycle(store: TaskStore): Promise<void> {
   });
   const [claimed] = await store.claim([taskId], { workerId, leaseMs: 30_000 });
   if (claimed === undefined) throw new Error('a task that was just created could not be claimed');
-  const applied = await store.finish(claimed.lease, { status: 'completed', result });
-  const record = await store.get(taskId, principal);
-  if (applied !== 'applied' || record?.state.status !== 'completed') throw new Error('a task did not end as it should');
+  return claimed.lease;
 }

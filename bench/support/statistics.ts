@@ -25,3 +25,25 @@ export function shuffled<Item>(items: readonly Item[]): Item[] {
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
 }
+
+/** The value that `share` of all values do not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1));
+  const value = sorted[at];
+  if (value === undefined) throw new RangeError('quantile: at least one value, got none');
+  return value;
+}
+
+/** How much `y` grows with `x`: of all straight lines the one with the least squares. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (at: 0 | 1) => points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  let products = 0;
+  let squares = 0;
+  for (const [x, y] of points) {
+    products += (x - meanX) * (y - meanY);
+    squares += (x - meanX) ** 2;
+  }
+  return products / squares;
+}
