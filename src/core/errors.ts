@@ -42,8 +42,8 @@ export class AnswerInvalidError extends TaskError {
 export class InputNotSupportedError extends TaskError {
   override readonly name = 'InputNotSupportedError';
   readonly code = 'INPUT_NOT_SUPPORTED';
-  constructor(question: string) {
-    super(`cannot ask "${question}": the client declared no form elicitation, or no tasks, with this call`);
+  constructor(question: string, what = 'form elicitation') {
+    super(`cannot ask "${question}": the client declared no ${what}, or no tasks, with this call`);
   }
 }
 

@@ -1,12 +1,21 @@
 import type { JsonObject } from './json.ts';
+import { unreachable } from './unreachable.ts';
+
+/** Something a running task wants to know from the requestor's side. Each revision spells it in its own words. */
+export type Question =
+  /** A form for a person. `schema` is a flat JSON Schema object of primitive properties: all that hosts can draw. */
+  | { kind: 'form'; message: string; schema: JsonObject }
+  /** A page for a person to visit; what they do there does not come back here. */
+  | { kind: 'url'; message: string; url: string }
+  /** A message for the requestor's model to answer; `params` as MCP's sampling has them. */
+  | { kind: 'sampling'; params: JsonObject }
+  /** The folders the requestor works in. */
+  | { kind: 'roots' };
 
 /**
- * Something a running task wants to know from the requestor's side. Each revision spells it in its own words.
- * `schema` is a flat JSON Schema object of primitive properties: all that hosts can draw as a form.
+ * What came back: the person filled the form in, said no, closed it, or let its deadline pass. What a model said, or which
+ * roots there are, is content too.
  */
-export type Question = { kind: 'form'; message: string; schema: JsonObject };
-
-/** What came back: the person filled the form in, said no, closed it, or let its deadline pass. */
 export type Answer =
   | { action: 'accept'; content: JsonObject }
   | { action: 'decline' }
@@ -15,6 +24,22 @@ export type Answer =
 
 /** Questions by key. A key is never used twice in the life of a task. */
 export type InputRequests = Record<string, Question>;
+
+/** What people read about a question, where it has no words of its own. */
+export function questionText(question: Question): string {
+  switch (question.kind) {
+    case 'form':
+      return question.message;
+    case 'url':
+      return `${question.message} (${question.url})`;
+    case 'sampling':
+      return "a message for the client's model";
+    case 'roots':
+      return 'which folders the client works in';
+    default:
+      return unreachable(question);
+  }
+}
 
 /** Names that can be keys as they are: header-, file- and HTML-safe, with room for an ordinal in 64 characters. */
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,56}$/;

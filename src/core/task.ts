@@ -15,6 +15,12 @@ export interface TaskProgress {
 export interface RequestorAbilities {
   /** It can show a form to a person. */
   form: boolean;
+  /** It can send a person to a page. */
+  url?: boolean;
+  /** It can ask its model. */
+  sampling?: boolean;
+  /** It can say which folders it works in. */
+  roots?: boolean;
 }
 
 /** Everything a task is made of at its birth. */
@@ -43,6 +49,8 @@ export interface NewTask {
   /** The protocol revision of the creating request. */
   revision: string;
   originRequestId?: string;
+  /** What the creating request wants its progress reported under. */
+  progressToken?: string | number;
   abilities: RequestorAbilities;
   traceparent?: string;
   labels?: JsonObject;
@@ -67,5 +75,8 @@ export interface TaskRecord {
   attempt: number;
   /** Rises with every visible change. */
   version: number;
+  /** The protocol revision of the creating request. */
   revision: string;
+  /** What the creating request wants its progress reported under. */
+  progressToken?: string | number;
 }

@@ -17,6 +17,28 @@ export type AskResult<Content> =
   /** Nobody answered within `timeoutMs`. */
   | { action: 'expired' };
 
+export interface AskUrlOptions {
+  /** What the person reads before they decide to open the page. */
+  message: string;
+  /** An `https:` page (`http:` on this machine): to sign in, to pay, to approve. What happens there stays there. */
+  url: string;
+  /** How long to wait for an answer, in milliseconds. @default as long as the task lives */
+  timeoutMs?: number;
+}
+
+/** What a model said, as MCP's sampling has it. */
+export interface SampledMessage {
+  role: 'user' | 'assistant';
+  content: JsonObject | JsonValue[];
+  model: string;
+  stopReason?: string;
+}
+
+export interface Root {
+  uri: string;
+  name?: string;
+}
+
 export interface AskOptions<Schema extends StandardSchema | JsonObject> {
   /** What the person reads above the form. */
   message: string;
@@ -60,6 +82,21 @@ export interface TaskContext {
     name: string,
     options: AskOptions<Schema>,
   ): Promise<AskResult<AskContent<Schema>>>;
+  /**
+   * Sends a person to a page and waits until they say that they are done with it, or will not go. Recorded like any question.
+   * @throws {InputNotSupportedError} when the requestor cannot open pages; {TypeError} when `url` is no such page.
+   */
+  ask(name: string, options: AskUrlOptions): Promise<AskResult<Record<string, never>>>;
+  /**
+   * Has the requestor's model answer a message (`params` of MCP's `sampling/createMessage`). Recorded like any question.
+   * @throws {InputNotSupportedError} when the requestor offers no model.
+   */
+  sample(name: string, params: JsonObject, options?: { timeoutMs?: number }): Promise<AskResult<SampledMessage>>;
+  /**
+   * The folders the requestor works in. Recorded like any question, so a handler that starts again sees the same.
+   * @throws {InputNotSupportedError} when the requestor says nothing about folders.
+   */
+  roots(options?: { timeoutMs?: number }): Promise<AskResult<{ roots: Root[] }>>;
   /**
    * Waits, also across restarts: a long wait costs nothing, the handler is put away and run again over its records.
    * @param ms milliseconds from the first time this sleep is reached

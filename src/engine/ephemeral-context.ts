@@ -41,6 +41,14 @@ export class EphemeralContext implements TaskContext {
     return Promise.reject(new InputNotSupportedError(name));
   }
 
+  sample(name: string): Promise<AskResult<never>> {
+    return Promise.reject(new InputNotSupportedError(name, 'sampling'));
+  }
+
+  roots(): Promise<AskResult<never>> {
+    return Promise.reject(new InputNotSupportedError('roots', 'roots'));
+  }
+
   /** As long as the request lives. */
   async sleep(ms: number): Promise<void> {
     this.signal.throwIfAborted();

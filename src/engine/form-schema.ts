@@ -5,8 +5,10 @@ import {
   isJsonObject,
   isStandardSchema,
   type JsonObject,
+  type Question,
   type StandardSchema,
   toJsonSchema,
+  unreachable,
 } from '../core/index.ts';
 
 const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean']);
@@ -74,9 +76,31 @@ const ajv = new Ajv2020({ strict: false, allErrors: false, coerceTypes: false })
 addFormats.default(ajv);
 const validators = new WeakMap<JsonObject, ValidateFunction>();
 
-/** What is wrong with `answer` for a form, in words that name the field; undefined if nothing is. */
-export function answerProblem(form: JsonObject, answer: Answer): string | undefined {
+/** What is wrong with `answer`, in words that name the field; undefined if nothing is. */
+export function answerProblem(question: Question, answer: Answer): string | undefined {
   if (answer.action !== 'accept') return undefined;
+  switch (question.kind) {
+    case 'form':
+      return formProblem(question.schema, answer);
+    case 'url':
+      return undefined; // That they went is all there is to say.
+    case 'sampling': {
+      const { role, content, model } = answer.content;
+      if (role !== 'user' && role !== 'assistant') return "role must be 'user' or 'assistant'";
+      if (!isJsonObject(content) && !Array.isArray(content)) return 'content must be a block or a list of blocks';
+      return typeof model === 'string' ? undefined : 'model must be a string';
+    }
+    case 'roots': {
+      const { roots } = answer.content;
+      const fine = Array.isArray(roots) && roots.every((root) => isJsonObject(root) && typeof root.uri === 'string');
+      return fine ? undefined : 'roots must be a list of objects with a uri';
+    }
+    default:
+      return unreachable(question);
+  }
+}
+
+function formProblem(form: JsonObject, answer: Answer & { action: 'accept' }): string | undefined {
   let validate = validators.get(form);
   if (validate === undefined) {
     validate = ajv.compile(form);

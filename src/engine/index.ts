@@ -2,7 +2,10 @@ export type {
   AskContent,
   AskOptions,
   AskResult,
+  AskUrlOptions,
   LogLevel,
+  Root,
+  SampledMessage,
   StepContext,
   TaskContext,
 } from './context.ts';
@@ -12,6 +15,8 @@ export { stopOnSignals } from './signals.ts';
 export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
 export {
   type ContentBlock,
+  checkFallback,
+  type FallbackOptions,
   type Prepared,
   type PrepareRequest,
   type RegisteredTaskTool,

@@ -3,6 +3,7 @@ import type {
   ListOptions,
   LogPage,
   PastAttempt,
+  StorageSize,
   TaskCounts,
   TaskFilter,
   TaskInspection,
@@ -54,6 +55,11 @@ export class Inspector {
   /** How many tasks there are, by status and by who is to move. */
   async counts(): Promise<TaskCounts> {
     return (await this.#store()).counts();
+  }
+
+  /** What the store takes up, in bytes. */
+  async storage(): Promise<StorageSize> {
+    return (await this.#store()).storage();
   }
 
   /** Ids that begin with `prefix`; more than one means that it is too short. */

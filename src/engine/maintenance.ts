@@ -3,6 +3,8 @@ import type { LostLease, TaskStore } from '../store/index.ts';
 import { internalError, withHistory } from './outcome.ts';
 
 const BATCH = 200;
+/** How soon the next round comes where one could not do all there was: others get their turn in between. */
+const CATCH_UP_MS = 50;
 
 /**
  * What has to happen though nobody asks: tasks of dead workers are taken from them, tasks past their TTL end, and
@@ -19,6 +21,8 @@ export class Maintenance {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #stopped = false;
+  /** The last round left something over. Tasks may expire faster than one batch a round for as long as they like. */
+  #behind = false;
   /** Leases of living workers that ran out, and since when we have seen so, on the monotonic clock. */
   #overdue = new Map<string, number>();
 
@@ -41,7 +45,8 @@ export class Maintenance {
 
   start(): void {
     if (this.#stopped) return;
-    this.#timer = this.#clock.setTimer(this.#everyMs, () => void this.run().then(() => this.start()));
+    const delayMs = this.#behind ? Math.min(CATCH_UP_MS, this.#everyMs) : this.#everyMs;
+    this.#timer = this.#clock.setTimer(delayMs, () => void this.run().then(() => this.start()));
   }
 
   async stop(): Promise<void> {
@@ -69,8 +74,10 @@ export class Maintenance {
     try {
       await this.#recoverAll(await this.#store.lostLeases(BATCH));
       const expired = internalError('expired before completion: the task outlived its TTL');
-      await this.#store.sweep(BATCH, expired, DEFAULTS.expiredGraceMs);
+      const swept = await this.#store.sweep(BATCH, expired, DEFAULTS.expiredGraceMs);
+      this.#behind = swept.deleted >= BATCH || swept.expired.length >= BATCH;
     } catch (error) {
+      this.#behind = false; // Trouble is not made better by haste.
       this.#logger.error({ error }, 'a sweep of the task store failed; trying again');
     }
     this.#wake(); // Whatever a lost wake-up left lying is found here.

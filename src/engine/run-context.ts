@@ -3,6 +3,7 @@ import {
   describeIssues,
   encodeJson,
   InputNotSupportedError,
+  isJsonObject,
   isStandardSchema,
   type JsonObject,
   type JsonValue,
@@ -15,7 +16,17 @@ import {
   type TaskId,
 } from '../core/index.ts';
 import type { Applied, ClaimedTask, NewStep, TaskStore } from '../store/index.ts';
-import type { AskContent, AskOptions, AskResult, LogLevel, StepContext, TaskContext } from './context.ts';
+import type {
+  AskContent,
+  AskOptions,
+  AskResult,
+  AskUrlOptions,
+  LogLevel,
+  Root,
+  SampledMessage,
+  StepContext,
+  TaskContext,
+} from './context.ts';
 import { toFormSchema } from './form-schema.ts';
 import { type Records, replay } from './records.ts';
 import type { Reporter } from './reporter.ts';
@@ -111,16 +122,23 @@ export class RunContext implements TaskContext {
     });
   }
 
-  async ask<Schema extends StandardSchema | JsonObject>(
+  ask(name: string, options: AskUrlOptions): Promise<AskResult<Record<string, never>>>;
+  ask<Schema extends StandardSchema | JsonObject>(
     name: string,
     options: AskOptions<Schema>,
+  ): Promise<AskResult<AskContent<Schema>>>;
+  async ask<Schema extends StandardSchema | JsonObject>(
+    name: string,
+    options: AskOptions<Schema> | AskUrlOptions,
   ): Promise<AskResult<AskContent<Schema>>> {
     requireName('ask', name);
+    if ('url' in options) {
+      const { message, url, timeoutMs } = options;
+      return this.#once(name, { kind: 'url', message, url: pageUrl(name, url) }, timeoutMs);
+    }
     const schema = toFormSchema(options.schema, name);
     const { timeoutMs } = options;
-    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-      throw new RangeError(`ask "${name}": timeoutMs must be above 0, got ${timeoutMs}`);
-    }
+    checkTimeout('ask', name, timeoutMs);
     return this.#call(async () => {
       let { message } = options;
       for (;;) {
@@ -132,6 +150,19 @@ export class RunContext implements TaskContext {
         message = `${options.message}\n(The last answer did not fit: ${parsed.problem})`;
       }
     });
+  }
+
+  async sample(name: string, params: JsonObject, options: { timeoutMs?: number } = {}) {
+    requireName('sample', name);
+    if (!isJsonObject(params) || !Array.isArray(params.messages)) {
+      throw new TypeError(`sample "${name}": params must have messages, as in MCP's sampling/createMessage`);
+    }
+    const question: Question = { kind: 'sampling', params: JSON.parse(encodeJson(params, `sample "${name}"`)) };
+    return this.#once<SampledMessage>(name, question, options.timeoutMs);
+  }
+
+  roots(options: { timeoutMs?: number } = {}): Promise<AskResult<{ roots: Root[] }>> {
+    return this.#once<{ roots: Root[] }>('roots', { kind: 'roots' }, options.timeoutMs);
   }
 
   async sleep(ms: number): Promise<void> {
@@ -181,12 +212,19 @@ export class RunContext implements TaskContext {
     return body;
   }
 
+  /** A question whose answer is taken as it comes. */
+  #once<Content>(name: string, question: Question, timeoutMs: number | undefined): Promise<AskResult<Content>> {
+    checkTimeout(question.kind === 'url' ? 'ask' : question.kind, name, timeoutMs);
+    return this.#call(async () => this.#still((await this.#answerTo(name, question, timeoutMs)) as AskResult<Content>));
+  }
+
   async #answerTo(name: string, question: Question, timeoutMs: number | undefined): Promise<Answer> {
     const key = questionKey(name, this.#ordinal(`ask ${name}`));
     const known = this.#records.question(key);
     if (known?.answer !== undefined) return known.answer;
     if (known !== undefined) return this.#control.answerTo(key, known.deadline);
-    if (!this.#claimed.abilities.form) throw new InputNotSupportedError(name);
+    if (this.#claimed.abilities[question.kind] !== true)
+      throw new InputNotSupportedError(name, ABILITIES[question.kind]);
     const deadline = timeoutMs === undefined ? undefined : this.#control.now() + Math.ceil(timeoutMs);
     this.#records.asked(key, deadline);
     await this.#recorded(() => this.#store.ask(this.#claimed.lease, key, question, deadline));
@@ -252,6 +290,27 @@ export class RunContext implements TaskContext {
     await this.#control.lost();
     await this.#stillMine();
   }
+}
+
+/** What a client has to declare to be asked so. */
+const ABILITIES = {
+  form: 'form elicitation',
+  url: 'URL elicitation',
+  sampling: 'sampling',
+  roots: 'roots',
+} as const satisfies Record<Question['kind'], string>;
+
+function checkTimeout(what: string, name: string, timeoutMs: number | undefined): void {
+  if (timeoutMs === undefined || timeoutMs > 0) return;
+  throw new RangeError(`${what} "${name}": timeoutMs must be above 0, got ${timeoutMs}`);
+}
+
+/** Hosts open what they are given: nothing but pages, and no page that anybody on the way could replace. */
+function pageUrl(name: string, url: string): string {
+  const page = URL.canParse(url) ? new URL(url) : undefined;
+  const local = page?.hostname === 'localhost' || page?.hostname === '127.0.0.1' || page?.hostname === '[::1]';
+  if (page?.protocol === 'https:' || (page?.protocol === 'http:' && local)) return page.href;
+  throw new TypeError(`ask "${name}": url must be an https: page, or an http: page of this machine`);
 }
 
 function checkSize(what: string, body: string | null, maxBytes: number): void {

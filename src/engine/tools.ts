@@ -57,6 +57,19 @@ export type Prepared =
   | { respond?: undefined; prepared?: JsonValue }
   | undefined;
 
+/** How a call is served that could be a task, from a client that knows no tasks. */
+export interface FallbackOptions {
+  /**
+   * `detach`: a call that takes longer than `detachAfterMs` is answered with a note how to go on; `block`: it waits;
+   * `refuse`: it is an error. @default 'detach'
+   */
+  mode?: 'detach' | 'block' | 'refuse';
+  /** How long a call may take before it is answered without its result, in milliseconds. @default 20 s, or by client */
+  detachAfterMs?: number;
+  /** How long a blocking call waits, in milliseconds, before it is answered without its result after all. @default 10 min */
+  maxBlockMs?: number;
+}
+
 export interface ToolTaskOptions<Args = unknown> {
   /**
    * Whether the tool runs as a task: whenever the caller can take one (`optional`), never (`forbidden`), or only so
@@ -90,6 +103,13 @@ export interface ToolTaskOptions<Args = unknown> {
    * task. Not asked for anonymous callers, who could otherwise find each other's tasks. @default none
    */
   dedupe?: (args: Args, principal: Principal) => string | undefined;
+  /** How clients without tasks are served. @default what the server says */
+  fallback?: FallbackOptions;
+  /**
+   * A client without tasks that calls the tool again, with the same arguments and while the first call still runs, joins
+   * that instead of starting another. Callers nobody knows never join. @default true
+   */
+  joinRunning?: boolean;
   /** Recorded with each task, to notice that a handler changed under running tasks. */
   version?: string;
   /** Fail a task whose handler changed under it (version or order of steps), instead of warning. @default false */
@@ -133,6 +153,8 @@ export interface RegisteredTaskTool {
   config: Omit<ToolConfig<StandardSchema, StandardSchema>, 'task'>;
   prepare: ((args: unknown, request: PrepareRequest) => Prepared | Promise<Prepared>) | undefined;
   dedupe: ((args: unknown, principal: Principal) => string | undefined) | undefined;
+  fallback: FallbackOptions;
+  joinRunning: boolean;
   definition: Definition;
 }
 
@@ -169,6 +191,8 @@ export function defineTool(
     config: rest as RegisteredTaskTool['config'],
     prepare: task.prepare as RegisteredTaskTool['prepare'],
     dedupe: task.dedupe as RegisteredTaskTool['dedupe'],
+    fallback: task.fallback ?? {},
+    joinRunning: task.joinRunning ?? true,
     definition: {
       method: 'tools/call',
       name,
@@ -232,12 +256,24 @@ function checkOptions(task: ToolTaskOptions<never>, what: string): void {
     if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
     throw new RangeError(`${what}: task.retry.${field} must be milliseconds of at least 0, got ${String(value)}`);
   }
+  if (task.fallback !== undefined) checkFallback(task.fallback, `${what}: task.fallback`);
   for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts', 'concurrency'] as const) {
     const value = task[field];
     if (value === undefined || (field === 'ttlMs' && value === null)) continue;
     if (!Number.isSafeInteger(value) || (value as number) < 1) {
       throw new RangeError(`${what}: task.${field} must be a whole number of at least 1, got ${JSON.stringify(value)}`);
     }
+  }
+}
+
+/** @throws {TypeError} {RangeError} naming the option and what was expected. */
+export function checkFallback({ mode, detachAfterMs, maxBlockMs }: FallbackOptions, where: string): void {
+  if (mode !== undefined && !['detach', 'block', 'refuse'].includes(mode)) {
+    throw new TypeError(`${where}.mode must be 'detach', 'block' or 'refuse', got ${String(mode)}`);
+  }
+  for (const [field, value] of Object.entries({ detachAfterMs, maxBlockMs })) {
+    if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) continue;
+    throw new RangeError(`${where}.${field} must be a whole number of milliseconds of at least 0, got ${value}`);
   }
 }
 

@@ -103,7 +103,10 @@ export class Worker {
   /** There may be something to do. */
   wake(): void {
     this.#again = true;
-    if (!this.#taking) this.#takingDone = this.#take();
+    if (this.#taking) return;
+    this.#taking = true;
+    // Whoever waits for the commit that rang goes on first.
+    this.#takingDone = new Promise(setImmediate).then(() => this.#take());
   }
 
   /** Tasks changed; without `changed`, any may have. */
@@ -135,7 +138,6 @@ export class Worker {
   }
 
   async #take(): Promise<void> {
-    this.#taking = true;
     try {
       while (this.#again && !this.#stopping && this.#slots.left > 0) {
         this.#again = false;

@@ -1,20 +1,45 @@
-import { type CallToolResult, McpServer, type ServerContext, type Transport } from '@modelcontextprotocol/server';
-import type { StandardSchema } from '../core/index.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  type CallToolResult,
+  type JSONRPCMessage,
+  McpServer,
+  type ServerContext,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
 import { Outbox } from '../wire/outbox.ts';
-import { keepResponses, TASKS_EXTENSION } from '../wire/rev2026-07-28/index.ts';
-import { callTool, type ToolCallParts } from './call-tool.ts';
-import type { Era } from './caller.ts';
-import type { PrincipalOf } from './principal.ts';
+import * as v25 from '../wire/rev2025-11-25/index.ts';
+import * as v26 from '../wire/rev2026-07-28/index.ts';
+import { isToolListRequest, type ToolView, toolsFor } from '../wire/tool-list.ts';
+import { callTool } from './call-tool.ts';
+import { registerCompanions } from './companions.ts';
+import { registerLegacyTaskMethods } from './legacy-methods.ts';
+import type { ServingParts } from './parts.ts';
 import { convertedOnce, type RawArguments, rememberingRaw } from './raw-schema.ts';
 import { registerTaskResources } from './resources.ts';
+import type { Serving } from './serving.ts';
 import { registerTaskMethods } from './task-methods.ts';
+import { viewOf } from './tool-view.ts';
 
 /** The schemas of a tool as every server instance registers them: made once, since instances come per request. */
 interface ServedSchemas {
   input: StandardSchema<unknown, RawArguments> | undefined;
   output: StandardSchema | undefined;
+}
+
+/** Which instance tasks are put on. */
+export interface Instance {
+  era: 'legacy' | 'modern';
+  /** The caller, as far as it is known before its request is looked at. */
+  principal: Principal | undefined;
+  /** Of a request that belongs to a session; `undefined` where the instance is connected for the whole session. */
+  session?: v25.Session | undefined;
+  /** Serves a connection, whose messages all go one way. */
+  connected: boolean;
+  /** It serves one request about a task that is there already, so it needs no tools. */
+  polled: boolean;
 }
 
 const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
@@ -23,27 +48,70 @@ const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
  * Puts the tools and the task methods on a server that is not connected yet, by public means only: ordinary
  * registrations, and a look at what comes and leaves.
  */
-export function attach(
-  mcp: McpServer,
-  tasks: Tasks,
-  options: { era: Era; principalOf: PrincipalOf; resources: boolean },
-): void {
+export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance: Instance): void {
   if (!(mcp instanceof McpServer)) {
     throw new TypeError('the server factory must return an McpServer of @modelcontextprotocol/server');
   }
-  const outbox = new Outbox();
-  const parts: ToolCallParts = { tasks, outbox, ...options };
-  for (const tool of tasks.tools) registerTool(mcp, tool, parts);
-  if (options.era === 'modern') {
-    mcp.server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
-    registerTaskMethods(mcp, tasks, options.principalOf);
+  const { era } = instance;
+  const list = instance.principal !== undefined && v25.mayList(instance.principal);
+  const declared = v25.tasksCapability(
+    tasks.tools.map(({ support }) => support),
+    { list },
+  );
+  let transport: Transport | undefined;
+  const parts: ServingParts = {
+    tasks,
+    ...serving,
+    outbox: new Outbox(),
+    peer: era === 'modern' ? { era } : { era, session: instance.connected ? sessionOn(mcp) : () => instance.session },
+    declared,
+    transport() {
+      if (transport === undefined) throw new Error('the server is not connected');
+      return transport;
+    },
+    asked: instance.connected ? new Set() : undefined,
+    companions: new Set(),
+  };
+  if (!instance.polled) {
+    for (const tool of tasks.tools) registerTool(mcp, tool, parts);
+    if (serving.companions) parts.companions = registerCompanions(mcp, parts);
+    const subscribe = era === 'modern';
+    if (serving.resources) registerTaskResources(mcp, tasks, serving.principalOf, { subscribe });
   }
-  if (options.resources) registerTaskResources(mcp, tasks, options.principalOf);
+  if (era === 'modern') {
+    mcp.server.registerCapabilities({ extensions: { [v26.TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
+    registerTaskMethods(mcp, parts);
+  } else {
+    if (declared !== undefined) mcp.server.registerCapabilities({ tasks: { ...declared } });
+    mcp.server.registerCapabilities({ experimental: { [IDEMPOTENCY_EXTENSION]: {} } });
+    registerLegacyTaskMethods(mcp, parts, declared);
+  }
   const connect = mcp.connect.bind(mcp);
-  mcp.connect = (transport) => connect(watch(transport, outbox));
+  mcp.connect = (connected) => {
+    transport = watch(connected, parts);
+    if (era === 'legacy' && !instance.connected) {
+      const { session } = instance;
+      serving.inFlight.watch(session?.id ?? '', transport);
+      if (session !== undefined && session.id !== '') serving.relay.join(transport, session);
+    }
+    if (era === 'legacy' && instance.connected) openChannel(transport, parts);
+    return connect(transport);
+  };
 }
 
-function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ToolCallParts): void {
+/** The session of a connection that serves one client from its first message to its last. */
+function sessionOn(mcp: McpServer): () => v25.Session | undefined {
+  const id = randomUUID();
+  return () => {
+    const version = mcp.server.getNegotiatedProtocolVersion();
+    if (version === undefined) return undefined;
+    const client = v25.readClient(mcp.server.getClientVersion());
+    const capabilities = v25.declaredCapabilities(mcp.server.getClientCapabilities());
+    return { id, version, capabilities, ...(client !== undefined && { client }) };
+  };
+}
+
+function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ServingParts): void {
   const { inputSchema, outputSchema, ...config } = tool.config;
   let schemas = servedSchemas.get(tool);
   if (schemas === undefined) {
@@ -54,27 +122,68 @@ function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ToolCallP
     servedSchemas.set(tool, schemas);
   }
   const outgoing = { ...config, ...(schemas.output !== undefined && { outputSchema: schemas.output }) };
-  if (schemas.input === undefined) {
-    const noArguments: RawArguments = { raw: {}, parsed: {} };
-    mcp.registerTool(tool.name, outgoing, (ctx: ServerContext) => callTool(tool, noArguments, ctx, parts));
-    return;
-  }
-  mcp.registerTool(
-    tool.name,
-    { ...outgoing, inputSchema: schemas.input },
-    (args: RawArguments, ctx: ServerContext): Promise<CallToolResult> =>
-      callTool(tool, args, ctx, parts) as Promise<CallToolResult>,
-  );
+  const noArguments: RawArguments = { raw: {}, parsed: {} };
+  const registered =
+    schemas.input === undefined
+      ? mcp.registerTool(tool.name, outgoing, (ctx: ServerContext) => callTool(tool, noArguments, ctx, parts))
+      : mcp.registerTool(
+          tool.name,
+          { ...outgoing, inputSchema: schemas.input },
+          (args: RawArguments, ctx: ServerContext): Promise<CallToolResult> =>
+            callTool(tool, args, ctx, parts) as Promise<CallToolResult>,
+        );
+  if (parts.peer.era === 'legacy') registered.execution = v25.toolExecution(tool.support);
 }
 
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
-function watch(transport: Transport, outbox: Outbox): Transport {
+function watch(transport: Transport, parts: ServingParts): Transport {
+  const { outbox, peer } = parts;
+  const lists = new Map<string | number, ToolView>();
   const send = transport.send.bind(transport);
-  transport.send = (message, options) => send(outbox.outbound(message), options);
+  transport.send = (message, options) => {
+    let outgoing: unknown = outbox.outbound(message);
+    const { id } = outgoing as { id?: string | number };
+    const view = id === undefined ? undefined : lists.get(id);
+    if (view !== undefined) {
+      lists.delete(id as string | number);
+      outgoing = toolsFor(outgoing, view);
+    }
+    if (peer.era === 'legacy') outgoing = v25.forVersion(outgoing, peer.session()?.version);
+    return outgoing === undefined ? Promise.resolve() : send(outgoing as JSONRPCMessage, options);
+  };
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
-    keepResponses(message);
+    if (peer.era === 'modern') {
+      v26.keepResponses(message);
+      v26.keepRound(message);
+    } else v25.keepTask(message);
+    if (isToolListRequest(message)) lists.set(message.id, viewOf(message.params, parts));
     onmessage?.(message, extra);
   };
   return transport;
+}
+
+/** A connection hears of its tasks without asking, and its questions need not wait for anybody to come. */
+function openChannel(transport: Transport, parts: ServingParts): void {
+  const { peer, followers, asked = new Set() } = parts;
+  const session = peer.era === 'legacy' ? peer.session : () => undefined;
+  let close: (() => void) | undefined;
+  const stream = {
+    send: (message: object) => transport.send(message as JSONRPCMessage),
+    get abilities() {
+      return session()?.capabilities.abilities ?? { form: false };
+    },
+    asked,
+  };
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    const id = session()?.id;
+    if (close === undefined && id !== undefined) close = followers.open(id, stream, { patient: false });
+    onmessage?.(message, extra);
+  };
+  const { onclose } = transport;
+  transport.onclose = () => {
+    close?.();
+    onclose?.();
+  };
 }

@@ -1,78 +1,66 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  isCallToolResult,
-  SdkError,
-  SdkErrorCode,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
-import {
-  ANONYMOUS_PRINCIPAL,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type RpcErrorObject,
-  type TaskProgress,
-  type TerminalState,
-} from '../core/index.ts';
-import type { CreatedTask, Prepared, RegisteredTaskTool, Tasks } from '../engine/index.ts';
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { ANONYMOUS_PRINCIPAL, isTerminal, type JsonObject, type TaskRecord } from '../core/index.ts';
+import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
-import type { Outbox } from '../wire/outbox.ts';
-import {
-  earlierRounds,
-  encodeHandle,
-  immediateAnswer,
-  internalError,
-  invalidParams,
-  missingTasksCapability,
-  plainResult,
-  REVISION,
-} from '../wire/rev2026-07-28/index.ts';
-import { type Caller, callerOf, type Era } from './caller.ts';
-import type { PrincipalOf } from './principal.ts';
+import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
+import * as v25 from '../wire/rev2025-11-25/index.ts';
+import * as v26 from '../wire/rev2026-07-28/index.ts';
+import { type Answer, failure, refuse } from './answers.ts';
+import { type Caller, callerOf, type Peer } from './caller.ts';
+import { COMPANIONS } from './companion-names.ts';
+import { isConnectionClosed, serveFallback } from './fallback.ts';
+import { runInline } from './inline.ts';
+import type { ServingParts } from './parts.ts';
 import type { RawArguments } from './raw-schema.ts';
+import { relatedLabels } from './related.ts';
+import { continueRound } from './rounds.ts';
 import { answerTo, chosenError } from './rpc-error.ts';
-
-const METHOD_NOT_FOUND = -32601;
-
-export interface ToolCallParts {
-  tasks: Tasks;
-  outbox: Outbox;
-  era: Era;
-  principalOf: PrincipalOf;
-}
-
-type Answer = CallToolResult | InputRequiredResult;
+import { sessionKnowsTasks } from './tool-view.ts';
 
 /** The task a call led to. */
-type TaskCall = CreatedTask & { keyed: boolean };
+export type TaskCall = CreatedTask & { keyed: boolean };
 
 /** Answers one `tools/call`. First the capability, then the arguments, then whatever the tool does. */
 export async function callTool(
   tool: RegisteredTaskTool,
   args: RawArguments,
   ctx: ServerContext,
-  parts: ToolCallParts,
+  parts: ServingParts,
 ): Promise<Answer> {
-  const { tasks, era, principalOf } = parts;
+  const { tasks, peer, principalOf } = parts;
   let caller: Caller;
   try {
-    caller = callerOf(ctx, era, principalOf);
+    caller = callerOf(ctx, peer, principalOf);
   } catch (error) {
     return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
   }
-  if (tool.support === 'required' && !caller.tasks) return refuse(refusal(tool.name, era), ctx, parts);
+  const limits = parts.limits.of(tool, {
+    client: caller.client,
+    hearsProgress: ctx.mcpReq._meta?.progressToken !== undefined,
+    knowsTasks: peer.era === 'legacy' && sessionKnowsTasks(peer.session()),
+  });
+  const task = peer.era === 'legacy' ? v25.keptTask(ctx.mcpReq._meta) : undefined;
+  const face = negotiateCall({
+    version: caller.version,
+    clientCapabilities: caller.clientCapabilities,
+    declared: parts.declared,
+    tool: tool.name,
+    support: tool.support,
+    task,
+    fallback: limits.how,
+  });
+  if (face.face === 'refused') return refuse(face.error, ctx, parts);
   // In the words of the SDK, which had to let them pass.
   if (args.problem !== undefined) {
     return failure(`Input validation error: Invalid arguments for tool ${tool.name}: ${args.problem}`);
   }
-  const { principal } = caller;
+  if (v26.hasRound(ctx.mcpReq._meta)) return continueRound(tool, caller, limits, ctx, parts);
   let prepared: Prepared;
   try {
     prepared = await tool.prepare?.(args.parsed, {
-      principal,
-      canAsk: caller.canAsk,
-      ...earlierRounds(ctx.mcpReq),
+      principal: caller.principal,
+      canAsk: caller.askedBy === 'rounds' && caller.abilities.form,
+      ...v26.earlierRounds(ctx.mcpReq),
       signal: ctx.mcpReq.signal,
     });
   } catch (error) {
@@ -81,170 +69,133 @@ export async function callTool(
     throw error; // The SDK makes it a failure the model can read.
   }
   if (prepared?.respond !== undefined) {
-    return immediateAnswer(prepared.respond as JsonObject) as unknown as Answer;
+    return v26.immediateAnswer(prepared.respond as JsonObject) as unknown as Answer;
   }
-  const value = prepared?.prepared;
-  if (tool.support === 'forbidden') return runInline(tool, args, value, caller, ctx, parts);
-  const key = decodeIdempotencyKey(ctx.mcpReq._meta);
-  if (!key.ok) return refuse(invalidParams(key.message), ctx, parts);
-  // Anonymous callers must not find each other's tasks by calling with the same arguments.
-  const idempotencyKey =
-    key.value ??
-    (principal.subject === ANONYMOUS_PRINCIPAL.subject ? undefined : tool.dedupe?.(args.parsed, principal));
-  let created: CreatedTask;
+  if (face.face === 'inline') return runInline(tool, args, prepared?.prepared, caller, ctx, parts);
+  let call: TaskCall;
   try {
-    created = await tasks.engine.create({
-      definition: tool.definition,
-      principal,
-      input: args.raw,
-      ...(value !== undefined && { prepared: value }),
-      revision: REVISION,
-      abilities: caller.abilities,
-      attended: !caller.tasks,
-      originRequestId: String(ctx.mcpReq.id),
-      ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-    });
+    call = await create(tool, args, prepared, { caller, face, task }, ctx, parts);
   } catch (error) {
     return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
   }
-  const call = { ...created, keyed: idempotencyKey !== undefined };
-  return caller.tasks ? handle(call, ctx, parts) : awaitTask(call, caller, ctx, parts);
+  if (face.face === 'fallback') return serveFallback(call, caller, limits, ctx, parts);
+  return handle(call, face.revision, ctx, parts);
+}
+
+/** @throws what the engine throws, and a JSON-RPC error where the request is at fault. */
+async function create(
+  tool: RegisteredTaskTool,
+  args: RawArguments,
+  prepared: Prepared,
+  { caller, face, task }: { caller: Caller; face: CallFace & { face: 'handle' | 'fallback' }; task: unknown },
+  ctx: ServerContext,
+  parts: ServingParts,
+): Promise<TaskCall> {
+  const { principal } = caller;
+  const { peer } = parts;
+  const key = decodeIdempotencyKey(ctx.mcpReq._meta);
+  if (!key.ok) throw Object.assign(new Error(key.message), v26.invalidParams(key.message));
+  const handled = face.face === 'handle';
+  const wish = handled && face.revision === v25.REVISION ? v25.decodeTask(task) : undefined;
+  if (wish?.ok === false) throw Object.assign(new Error(wish.message), v25.invalidParams(wish.message));
+  // Anonymous callers must not find each other's tasks by calling with the same arguments.
+  const known = principal.subject !== ANONYMOUS_PRINCIPAL.subject;
+  const ttlMs = lifeOf(tool, known, wish?.value.ttlMs);
+  const idempotencyKey = key.value ?? (known ? tool.dedupe?.(args.parsed, principal) : undefined);
+  const { progressToken } = ctx.mcpReq._meta ?? {};
+  const created = await parts.tasks.engine.create({
+    definition: tool.definition,
+    principal,
+    input: args.raw,
+    ...(prepared?.prepared !== undefined && { prepared: prepared.prepared }),
+    revision: caller.version ?? v25.REVISION,
+    // Who waits for the result and cannot be asked meanwhile still has the tools to answer with, unless it has to block.
+    abilities:
+      handled || face.how === 'block' || !parts.companions.has(COMPANIONS.answer)
+        ? caller.abilities
+        : { ...caller.abilities, form: true, url: true },
+    attended: !handled,
+    originRequestId: String(ctx.mcpReq.id),
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(wish !== undefined && progressToken !== undefined && { progressToken: keepToken(progressToken, peer) }),
+    ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(!handled && known && tool.joinRunning && { joinOpen: true }),
+    ...(parts.relatedTasks && (await relatedLabels(parts.tasks, ctx.mcpReq._meta, principal))),
+  });
+  return { ...created, keyed: idempotencyKey !== undefined };
+}
+
+/** Later revisions tell no progress of tasks. */
+function keepToken(token: string | number, peer: Peer): string {
+  return v25.keepToken(peer.era === 'legacy' ? (peer.session()?.id ?? '') : '', token);
+}
+
+/** Where an id is all that protects a task, fewer of them should lie about. */
+const ANONYMOUS_TTL_MS = 24 * 3_600_000;
+
+/** The life to ask the engine for, which grants what it can; `undefined`: the tool's. */
+function lifeOf({ definition }: RegisteredTaskTool, known: boolean, wished?: number | null): number | undefined {
+  if (wished === null) return Number.MAX_SAFE_INTEGER; // For ever, as far as there is such a thing.
+  if (wished !== undefined || known) return wished;
+  return Math.min(ANONYMOUS_TTL_MS, definition.ttlMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** The task's handle. Until it has left, the task belongs to a request that may still be called off. */
-function handle(
+async function handle(
   { task, existing, keyed }: TaskCall,
+  revision: TaskRevision,
   ctx: ServerContext,
-  { tasks, outbox }: ToolCallParts,
-): CallToolResult {
+  parts: ServingParts,
+): Promise<CallToolResult> {
+  const { tasks, outbox, peer, wording, followers } = parts;
   const { engine, logger } = tasks;
+  const { signal } = ctx.mcpReq;
   const callOff = (): void => {
+    // A client of 2025-11-25 whose connection breaks has cancelled nothing: where it has a list, it finds the task again.
+    if (revision === v25.REVISION && v25.mayList(task.principal) && isConnectionClosed(signal.reason)) return;
     engine
       .abandon(task.taskId, task.principal, keyed)
       .catch((error) => logger.error({ error }, 'a task nobody will ask for could not be cancelled'));
   };
-  const handle = encodeHandle(task, engine.clock.now());
-  const result = existing ? { ...handle, _meta: { [EXISTING_META_KEY]: true } } : handle;
-  return outbox.standIn({ result }, ctx.mcpReq.signal, callOff) as CallToolResult;
+  const now = engine.clock.now();
+  if (revision === v25.REVISION) {
+    const session = peer.era === 'legacy' ? peer.session()?.id : undefined;
+    const result = v25.encodeHandle(task, now, { ...wording, existing });
+    const sent = (): void => {
+      if (session !== undefined && session !== '') followers.follow(session, task);
+    };
+    return outbox.standIn({ result }, signal, { dropped: callOff, sent }) as CallToolResult;
+  }
+  const record = await settledSoon(task, ctx, parts);
+  if (record?.state.status === 'completed') {
+    const result = v26.encodeInlinedResult(record.state.result);
+    return outbox.standIn({ result }, ctx.mcpReq.signal) as CallToolResult;
+  }
+  const told = v26.encodeHandle(task, now);
+  const result = existing ? { ...told, _meta: { [EXISTING_META_KEY]: true } } : told;
+  return outbox.standIn({ result }, signal, { dropped: callOff }) as CallToolResult;
 }
 
-/** For callers without tasks: runs as a task all the same, and answers with its result. */
-async function awaitTask(
-  { task: record, keyed }: TaskCall,
-  caller: Caller,
+/** The task, if it is over within the time that a server may spend on saving its client the polling. */
+async function settledSoon(
+  task: TaskRecord,
   ctx: ServerContext,
-  parts: ToolCallParts,
-): Promise<Answer> {
-  const { engine, logger } = parts.tasks;
-  const { signal } = ctx.mcpReq;
-  const report = progressReporter(ctx);
+  { tasks, inlineWithinMs }: ServingParts,
+): Promise<TaskRecord | undefined> {
+  if (inlineWithinMs === 0) return undefined;
+  const { engine } = tasks;
+  const late = new AbortController();
+  const timer = engine.clock.setTimer(inlineWithinMs, () => late.abort());
   try {
-    const ended = await engine.wait(record.taskId, caller.principal, {
-      signal,
-      onChange: ({ progress }) => report(progress),
+    const record = await engine.wait(task.taskId, task.principal, {
+      signal: AbortSignal.any([late.signal, ctx.mcpReq.signal]),
     });
-    const state = ended.state as TerminalState;
-    // An internal error that names no tool may be no more than what the handler threw: that is for the model to read.
-    const chosen = state.status === 'failed' && (state.error.code !== internalError.code || namesTool(state.error));
-    return inlineAnswer(record.name, state, chosen ? state.error : undefined, ctx, parts);
+    return isTerminal(record.state) ? record : undefined;
   } catch (error) {
-    if (!signal.aborted) return refuse(answerTo(error, record.name, logger), ctx, parts);
-    // Nobody else knows the id. A legacy client whose connection breaks has not cancelled anything, though.
-    if (parts.era === 'modern' || !isConnectionClosed(signal.reason)) {
-      await engine.abandon(record.taskId, caller.principal, keyed);
-    }
+    if (late.signal.aborted || ctx.mcpReq.signal.aborted) return undefined;
     throw error;
+  } finally {
+    timer.cancel();
   }
-}
-
-async function runInline(
-  tool: RegisteredTaskTool,
-  args: RawArguments,
-  prepared: JsonValue | undefined,
-  { principal }: Caller,
-  ctx: ServerContext,
-  parts: ToolCallParts,
-): Promise<Answer> {
-  const { engine, logger } = parts.tasks;
-  const { definition } = tool;
-  let chosen: RpcErrorObject | undefined;
-  const run: typeof definition.run = async (input, context) => {
-    try {
-      return await definition.run(input, context);
-    } catch (error) {
-      chosen = chosenError(error); // Ours too, about a result that is none: a fault of the server, not of the call.
-      if (chosen?.code === internalError.code) logger.error({ tool: tool.name, error }, 'a tool is at fault');
-      throw error;
-    }
-  };
-  const state = await engine.runInline({ ...definition, run }, args.raw, {
-    principal,
-    signal: ctx.mcpReq.signal,
-    ...(prepared !== undefined && { prepared }),
-    onProgress: progressReporter(ctx),
-  });
-  return inlineAnswer(tool.name, state, chosen, ctx, parts);
-}
-
-/** As the SDK answers a tool: what it threw is a failure the model can read, unless it chose a JSON-RPC error. */
-function inlineAnswer(
-  tool: string,
-  state: TerminalState,
-  chosen: RpcErrorObject | undefined,
-  ctx: ServerContext,
-  parts: ToolCallParts,
-): CallToolResult {
-  switch (state.status) {
-    case 'completed': {
-      const result: unknown = plainResult(state.result);
-      if (isCallToolResult(result)) return result;
-      // The SDK would blame the caller.
-      parts.tasks.logger.error({ tool }, 'a tool returned what is no result of MCP');
-      return refuse({ ...internalError, message: `tool ${tool} returned what is no result of MCP` }, ctx, parts);
-    }
-    case 'failed':
-      return chosen === undefined ? failure(state.error.message) : refuse(chosen, ctx, parts);
-    case 'cancelled':
-      return failure(state.reason ?? 'the task was cancelled');
-  }
-}
-
-function failure(message: string): CallToolResult {
-  return { content: [{ type: 'text', text: message }], isError: true };
-}
-
-/** A JSON-RPC error, which the SDK would not let a tool answer with. */
-function refuse(error: RpcErrorObject, ctx: ServerContext, { outbox }: ToolCallParts): CallToolResult {
-  return outbox.standIn({ error }, ctx.mcpReq.signal) as CallToolResult;
-}
-
-/** Sends progress where a token asked for it: rising numbers only, and never a reason to fail. */
-function progressReporter(ctx: ServerContext): (progress: TaskProgress | undefined) => void {
-  const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return () => {};
-  let last = Number.NEGATIVE_INFINITY;
-  return (news) => {
-    if (news === undefined || news.progress <= last || ctx.mcpReq.signal.aborted) return;
-    last = news.progress;
-    const params = { progressToken, ...news };
-    // A caller that went away is seen by the signal; there is nothing else to do about it here.
-    ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
-  };
-}
-
-function refusal(tool: string, era: Era): RpcErrorObject {
-  if (era === 'modern') return missingTasksCapability(`tool ${tool}`);
-  const message = `tool ${tool} runs only as a task; call it with MCP 2026-07-28 and the tasks extension declared`;
-  return { code: METHOD_NOT_FOUND, message };
-}
-
-/** The engine says so where the tool itself is at fault. */
-function namesTool({ data }: RpcErrorObject): boolean {
-  return isJsonObject(data) && typeof data.tool === 'string';
-}
-
-/** A connection that ended, rather than a request that was cancelled. */
-function isConnectionClosed(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

@@ -1,34 +1,59 @@
-import { CLIENT_CAPABILITIES_META_KEY, type ServerContext, TRACEPARENT_META_KEY } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ServerContext,
+  TRACEPARENT_META_KEY,
+} from '@modelcontextprotocol/server';
 import type { Principal, RequestorAbilities } from '../core/index.ts';
-import { declaredCapabilities } from '../wire/rev2026-07-28/index.ts';
+import { readClient, type Session } from '../wire/rev2025-11-25/index.ts';
+import { declaredCapabilities, REVISION } from '../wire/rev2026-07-28/index.ts';
 import type { PrincipalOf } from './principal.ts';
 
-export type Era = 'legacy' | 'modern';
+/** Which kind of requests an instance serves: those that say everything themselves, or those of a session. */
+export type Peer = { era: 'modern' } | { era: 'legacy'; session: () => Session | undefined };
 
-/** Who is asking, and what this very request says it can take. */
+/** Who is asking, and what is known of what it can take. */
 export interface Caller {
   principal: Principal;
-  /** It may be answered with a task. */
-  tasks: boolean;
+  /** The protocol version it speaks; `undefined` where nobody said. */
+  version: string | undefined;
+  /** What this very request declared, on revisions on which requests do. */
+  clientCapabilities: unknown;
+  /** What it can be asked. */
   abilities: RequestorAbilities;
-  /** It can answer what is asked before a task exists. */
-  canAsk: boolean;
+  /** How it can be asked while its call waits: by an answer that asks, by a request of ours, or not at all. */
+  askedBy: 'rounds' | 'requests' | 'nothing';
+  /** Name and version it gives itself. */
+  client: { name: string; version?: string } | undefined;
   traceparent: string | undefined;
 }
 
 /** @throws whatever `principalOf` throws, when nobody can say whose request it is. */
-export function callerOf(ctx: ServerContext, era: Era, principalOf: PrincipalOf): Caller {
+export function callerOf(ctx: ServerContext, peer: Peer, principalOf: PrincipalOf): Caller {
   const principal = principalOf({ auth: ctx.http?.authInfo });
-  const traceparent = ctx.mcpReq._meta?.[TRACEPARENT_META_KEY];
-  // Legacy sessions declare nothing per request that this revision of tasks would honour.
-  const envelope = era === 'modern' ? (ctx.mcpReq.envelope as Record<string, unknown> | undefined) : undefined;
-  const { tasks, abilities } = declaredCapabilities(envelope?.[CLIENT_CAPABILITIES_META_KEY]);
+  const meta = ctx.mcpReq._meta?.[TRACEPARENT_META_KEY];
+  const traceparent = typeof meta === 'string' ? meta : undefined;
+  if (peer.era === 'modern') {
+    const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
+    const clientCapabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY];
+    const { abilities } = declaredCapabilities(clientCapabilities);
+    const client = readClient(envelope?.[CLIENT_INFO_META_KEY]);
+    const askedBy = anyOf(abilities) ? 'rounds' : 'nothing';
+    return { principal, version: REVISION, clientCapabilities, abilities, askedBy, client, traceparent };
+  }
+  const session = peer.session();
+  const abilities = session?.capabilities.abilities ?? { form: false };
   return {
     principal,
-    tasks,
-    // A question reaches only those who look at the task: whoever waits for the result would wait for ever.
-    abilities: tasks ? abilities : { form: false },
-    canAsk: abilities.form,
-    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    version: session?.version,
+    clientCapabilities: undefined,
+    abilities,
+    askedBy: anyOf(abilities) ? 'requests' : 'nothing',
+    client: session?.client,
+    traceparent,
   };
+}
+
+function anyOf({ form, url, sampling, roots }: RequestorAbilities): boolean {
+  return form || url === true || sampling === true || roots === true;
 }

@@ -4,30 +4,23 @@ import {
   type McpServer,
   type McpServerFactory,
 } from '@modelcontextprotocol/server';
-import { DEFAULTS } from '../core/index.ts';
+import { DEFAULTS, type Principal } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { decodeSession, type Session } from '../wire/rev2025-11-25/index.ts';
+import { isTaskMethod } from '../wire/rev2026-07-28/index.ts';
 import { attach } from './attach.ts';
+import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
-import { defaultPrincipal, type PrincipalOf } from './principal.ts';
+import { leave } from './leaving.ts';
+import { legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
+import { listenFront } from './listen-front.ts';
+import { defaultPrincipal, principalIfKnown } from './principal.ts';
+import { sealOf } from './seals.ts';
+import { type Serving, type ServingOptions, servingOf } from './serving.ts';
 import { withRetryAfter } from './too-many-requests.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
 export type TaskServerFactory = (ctx: Parameters<McpServerFactory>[0]) => McpServer | Promise<McpServer>;
-
-export interface ServingOptions {
-  /**
-   * Whose tasks a request may touch. @default issuer and subject of the verified token; the local principal where there
-   * is no authentication
-   */
-  principal?: PrincipalOf;
-  /** Offer each task, its log and its result as `longcall://tasks/{id}` resources, to its owner. @default true */
-  resources?: boolean;
-  /**
-   * Drain on the first SIGTERM or SIGINT, then exit; a second one exits at once. Only where this library owns the
-   * listener or stdio. @default true
-   */
-  signals?: boolean;
-}
 
 export interface TaskHandlerOptions extends ServingOptions {
   /** Bytes of a request body; larger ones are answered 413. @default 4 MiB */
@@ -35,7 +28,8 @@ export interface TaskHandlerOptions extends ServingOptions {
 }
 
 /**
- * Serves an `McpServer` of your own together with the tools of `tasks`, like the SDK's `createMcpHandler`.
+ * Serves an `McpServer` of your own together with the tools of `tasks`, like the SDK's `createMcpHandler`, to clients of
+ * every revision.
  *
  * The handler checks neither Host nor Origin nor tokens: mount it behind what does, or use
  * `createTaskServer(…).listen()`, which does.
@@ -46,28 +40,65 @@ export function createTaskHandler(
   factory: TaskServerFactory,
   options: TaskHandlerOptions = {},
 ): McpHttpHandler {
-  const principalOf = options.principal ?? defaultPrincipal('local');
-  const handler = createMcpHandler(withTasks(tasks, factory, principalOf, options.resources), {
-    maxRequestBodySize: options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes,
+  const serving = servingOf(tasks, options, defaultPrincipal('local'));
+  const maxBytes = options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes;
+  const handler = createMcpHandler(withTasks(tasks, factory, serving), {
+    maxRequestBodySize: maxBytes,
     onerror: (error) => tasks.logger.info({ error }, 'a request was refused or broke off'),
   });
+  const listens = listenFront(tasks, serving, { maxBytes, inner: handler.fetch });
+  const front = legacyFront(tasks, serving, { maxBytes, inner: listens.fetch });
   return {
     ...handler,
-    fetch: async (request, requestOptions) =>
-      withRetryAfter(request, await withoutNullId(await handler.fetch(request, requestOptions))),
+    fetch: (request, requestOptions) => {
+      const served = front(request, requestOptions)
+        .then(withoutNullId)
+        .then((response) => withRetryAfter(request, response));
+      return openEarly(tasks.engine.clock, request, served);
+    },
+    close: async () => {
+      leave(tasks);
+      await handler.close();
+      await listens.close();
+      serving.followers.close();
+      await serving.inFlight.close();
+    },
   };
 }
 
 /** The factory as the SDK calls it, with tasks attached to what it makes. */
-export function withTasks(
-  tasks: Tasks,
-  factory: TaskServerFactory,
-  principalOf: PrincipalOf,
-  resources = true,
-): McpServerFactory {
+export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Serving): McpServerFactory {
   return async (ctx) => {
     const mcp = await factory(ctx);
-    attach(mcp, tasks, { era: ctx.era, principalOf, resources });
+    const { era, requestInfo, authInfo } = ctx;
+    const principal = principalIfKnown(serving.principalOf, authInfo);
+    const session =
+      era === 'legacy' && requestInfo !== undefined ? await sessionOf(tasks, requestInfo, principal) : undefined;
+    // Told by a header that the SDK holds against the body: polls are many, and tools cost time to register.
+    const polled = era === 'modern' && isTaskMethod(requestInfo?.headers.get(METHOD_HEADER));
+    attach(mcp, tasks, serving, { era, principal, session, connected: requestInfo === undefined, polled });
     return mcp;
   };
 }
+
+/** The session a request says it belongs to; without one, all that is known is the version it names. */
+async function sessionOf(
+  tasks: Tasks,
+  { headers }: Request,
+  principal: Principal | undefined,
+): Promise<Session | undefined> {
+  const id = headers.get(SESSION_HEADER);
+  const session =
+    id === null || principal === undefined ? undefined : decodeSession(id, principal, await sealOf(tasks));
+  if (session !== undefined) return session;
+  const version = headers.get(VERSION_HEADER);
+  return version === null ? undefined : ({ ...NOBODY, version } satisfies Session);
+}
+
+const NOBODY: Omit<Session, 'version'> = {
+  id: '',
+  capabilities: {
+    abilities: { form: false },
+    tasks: { any: false, elicitation: false, sampling: false, list: false, cancel: false },
+  },
+};

@@ -37,6 +37,9 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
+/** How long connections stay open for what has been written to them. */
+const LAST_WORDS_MS = 50;
+
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 export function isLoopback(host: string): boolean {
@@ -72,7 +75,8 @@ export async function listen(
     close: () => {
       closing ??= new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
-        if ('closeAllConnections' in server) server.closeAllConnections();
+        // What was written last is still on its way to the sockets.
+        if ('closeAllConnections' in server) setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
       });
       return closing;
     },

@@ -35,3 +35,12 @@ export function defaultPrincipal(reach: 'local' | 'open'): PrincipalOf {
     return { subject: `${iss}|${sub}` };
   };
 }
+
+/** Whose request it is; `undefined` where nobody can say, which each request is told itself. */
+export function principalIfKnown(principalOf: PrincipalOf, auth: CallerAuth | undefined): Principal | undefined {
+  try {
+    return principalOf({ auth });
+  } catch {
+    return undefined;
+  }
+}

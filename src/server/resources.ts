@@ -4,7 +4,15 @@ import {
   ResourceTemplate,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { type JsonObject, type JsonValue, type Principal, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  type Principal,
+  questionText,
+  type TaskId,
+  TaskNotFoundError,
+  type TaskRecord,
+} from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import type { LogLine } from '../store/index.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
@@ -15,7 +23,7 @@ import { answerTo, asThrown } from './rpc-error.ts';
 type Reader = (taskId: string, principal: Principal) => Promise<string | undefined>;
 
 /** As much of a log as one read carries: its end, for people who ask what is going on. */
-const LOG_TAIL_BYTES = 64 * 1024;
+export const LOG_TAIL_BYTES = 64 * 1024;
 
 // Made once: servers come per request.
 const templates = {
@@ -26,10 +34,15 @@ const templates = {
 
 /**
  * `longcall://tasks/{id}`, `…/log` and `…/result`, each for the task's owner; what is unknown, expired or another's is
- * answered alike. They can be read, not subscribed to: news of a task come with the streams a client listens to, which
- * this server does not have yet. Resources of the server's own are asked first, and keep their names.
+ * answered alike. Resources of the server's own are asked first, and keep their names.
+ * @param subscribe clients may subscribe to the first of them, which is up to whoever serves their subscriptions
  */
-export function registerTaskResources(mcp: McpServer, tasks: Tasks, principalOf: PrincipalOf): void {
+export function registerTaskResources(
+  mcp: McpServer,
+  tasks: Tasks,
+  principalOf: PrincipalOf,
+  { subscribe }: { subscribe: boolean },
+): void {
   const { engine, logger } = tasks;
   const register = (
     name: string,
@@ -56,7 +69,7 @@ export function registerTaskResources(mcp: McpServer, tasks: Tasks, principalOf:
 
   // Which tasks there are is never listed, so the list never changes.
   if (mcp.server.getCapabilities().resources === undefined) {
-    mcp.server.registerCapabilities({ resources: { listChanged: false } });
+    mcp.server.registerCapabilities({ resources: { listChanged: false, ...(subscribe && { subscribe }) } });
   }
   register(
     'longcall-task',
@@ -88,8 +101,12 @@ export function registerTaskResources(mcp: McpServer, tasks: Tasks, principalOf:
   );
 }
 
+export function taskUri(taskId: TaskId): string {
+  return `longcall://tasks/${taskId}`;
+}
+
 /** A task in our own words, which no revision of the protocol changes. Field by field: nothing new slips out. */
-function describe(task: TaskRecord): JsonObject {
+export function describe(task: TaskRecord): JsonObject {
   const { state, progress, statusMessage } = task;
   return {
     taskId: task.taskId,
@@ -100,7 +117,10 @@ function describe(task: TaskRecord): JsonObject {
     ...(state.status === 'failed' && { error: { ...state.error } as JsonValue }),
     ...(state.status === 'cancelled' && state.reason !== undefined && { reason: state.reason }),
     ...(state.status === 'input_required' && {
-      questions: Object.entries(state.inputRequests).map(([key, { message }]) => ({ key, message })),
+      questions: Object.entries(state.inputRequests).map(([key, question]) => ({
+        key,
+        message: questionText(question),
+      })),
     }),
     createdAt: iso(task.createdAt),
     updatedAt: iso(task.updatedAt),
@@ -110,7 +130,7 @@ function describe(task: TaskRecord): JsonObject {
 }
 
 /** @param end where the log ended when its lines were read */
-function tail(lines: readonly LogLine[], end: number): string {
+export function tail(lines: readonly LogLine[], end: number): string {
   const written = lines.map(({ level, text, at }) => `${iso(at)} ${level} ${text}\n`);
   let bytes = written.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
   let first = 0;

@@ -1,7 +1,11 @@
-import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
-import { type ServingOptions, type TaskServerFactory, withTasks } from './handler.ts';
+import { answeringTransport } from './answering-transport.ts';
+import { type TaskServerFactory, withTasks } from './handler.ts';
+import { leave } from './leaving.ts';
+import { listenTransport } from './listen-transport.ts';
 import { defaultPrincipal } from './principal.ts';
+import { type ServingOptions, servingOf } from './serving.ts';
 
 /** A process that has lived this long is no version probe. */
 const PROBE_MS = 1_000;
@@ -29,7 +33,7 @@ export function serveTaskStdio(
   factory: TaskServerFactory,
   options: ServingOptions = {},
 ): StdioTaskServer {
-  const principalOf = options.principal ?? defaultPrincipal('local');
+  const serving = servingOf(tasks, options, defaultPrincipal('local'));
   // Not at once: to learn a server's versions, the SDK's client starts a second process, asks it `server/discover` and
   // ends it. That one must not take tasks it cannot finish. A request that needs the store opens it earlier.
   const settled = setTimeout(() => {
@@ -39,7 +43,8 @@ export function serveTaskStdio(
       void end();
     });
   }, PROBE_MS);
-  const connection = serveStdio(withTasks(tasks, factory, principalOf, options.resources), {
+  const connection = serveStdio(withTasks(tasks, factory, serving), {
+    transport: listenTransport(answeringTransport(new StdioServerTransport(), tasks, serving), tasks, serving),
     onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
   });
   let ending: Promise<void> | undefined;
@@ -66,6 +71,7 @@ export function serveTaskStdio(
 async function shutDown(connection: StdioServerHandle, tasks: Tasks): Promise<void> {
   // Timers never keep a process alive here, so draining has to.
   const keepAlive = setInterval(() => {}, 60_000);
+  leave(tasks);
   try {
     await connection.close();
     await tasks.close({ drainMs: PATIENCE_MS });

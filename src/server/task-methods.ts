@@ -1,18 +1,18 @@
 import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { RateLimitedError } from '../core/index.ts';
-import type { Tasks } from '../engine/index.ts';
+import { RateLimitedError, type RpcErrorObject, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
+import { negotiateMethod } from '../wire/negotiate.ts';
+import * as v25 from '../wire/rev2025-11-25/index.ts';
 import {
   type Decoded,
-  declaredCapabilities,
   decodeAnswers,
   decodeTaskId,
   encodeAck,
   encodeTask,
   invalidParams,
   METHODS,
-  missingTasksCapability,
+  REVISION,
 } from '../wire/rev2026-07-28/index.ts';
-import type { PrincipalOf } from './principal.ts';
+import type { ServingParts } from './parts.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 import { refuseForNow } from './too-many-requests.ts';
 
@@ -27,11 +27,16 @@ type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, un
  * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28. First the capability, then the shape, then the lookup:
  * a request that did not opt in learns nothing, not even whether an id exists.
  */
-export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, principalOf: PrincipalOf): void {
+export function registerTaskMethods(mcp: McpServer, { tasks, principalOf, wording }: ServingParts): void {
+  const { engine, logger } = tasks;
   const register = (method: string, handler: Method): void => {
     mcp.server.setRequestHandler(method, { params: ANY_PARAMS }, async (params, ctx) => {
-      if (!declaresTasks(ctx)) throw asThrown(missingTasksCapability(method));
+      const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
+      const clientCapabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY];
+      const face = negotiateMethod(method, { version: REVISION, clientCapabilities, declared: undefined });
+      if (face.face === 'refused') throw asThrown(face.error);
       try {
+        if (face.face === 'served_if_legacy') return await fromBefore(method, params, ctx, face.error);
         return await handler(params, ctx);
       } catch (error) {
         if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
@@ -40,6 +45,36 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
     });
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
+  /** The caller's task of 2025-11-25, in its words; for every other id the answer is `error`. */
+  const fromBefore = async (
+    method: string,
+    params: unknown,
+    ctx: ServerContext,
+    error: RpcErrorObject,
+  ): Promise<Record<string, unknown>> => {
+    const taskId = decodeTaskId(params);
+    const principal = owner(ctx);
+    const find = async (id: string): Promise<TaskRecord> => {
+      const record = await (method === METHODS.get
+        ? engine.poll(id, principal, ctx.mcpReq.signal)
+        : engine.get(id, principal));
+      if (record.revision !== v25.REVISION) throw new TaskNotFoundError();
+      return record;
+    };
+    let record: TaskRecord;
+    try {
+      if (!taskId.ok) throw asThrown(error);
+      record = await find(taskId.value);
+    } catch (problem) {
+      throw problem instanceof TaskNotFoundError ? asThrown(error) : problem;
+    }
+    if (method === METHODS.cancel) {
+      const outcome = await engine.cancel(record.taskId, principal, 'cancelled by the client');
+      record = await engine.get(record.taskId, principal);
+      if (outcome === 'already_terminal') throw asThrown(v25.notCancellable(v25.statusOf(record, wording)));
+    }
+    return v25.encodeTaskForLaterRevision(record, engine.clock.now(), wording);
+  };
 
   register(METHODS.get, async (params, ctx) => {
     const record = await engine.poll(decoded(decodeTaskId(params)), owner(ctx), ctx.mcpReq.signal);
@@ -48,7 +83,7 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
   register(METHODS.update, async (params, ctx) => {
     const taskId = decoded(decodeTaskId(params));
     const principal = owner(ctx);
-    const open = await engine.openKeys(taskId, principal);
+    const open = await engine.openQuestions(taskId, principal);
     await engine.answer(taskId, principal, decoded(decodeAnswers(params, open)));
     return encodeAck();
   });
@@ -56,11 +91,6 @@ export function registerTaskMethods(mcp: McpServer, { engine, logger }: Tasks, p
     await engine.cancel(decoded(decodeTaskId(params)), owner(ctx), 'cancelled by the client');
     return encodeAck();
   });
-}
-
-function declaresTasks(ctx: ServerContext): boolean {
-  const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
-  return declaredCapabilities(envelope?.[CLIENT_CAPABILITIES_META_KEY]).tasks;
 }
 
 function decoded<Value>(result: Decoded<Value>): Value {

@@ -6,9 +6,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
+import { leave } from './leaving.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
 import { defaultPrincipal } from './principal.ts';
 import { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
+
+const ANONYMOUS_NOTE =
+  'nobody who calls from another machine can be told apart: there are no task lists, whoever knows a task id has the task, ' +
+  'and tasks live for a day where nothing else is asked for';
 
 export interface TaskServerOptions extends TaskHandlerOptions {
   /** Told to clients: how to use the tools together. */
@@ -65,6 +70,7 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       if (options.signals !== false) removeHandlers ??= stopOnSignals(() => this.close());
       await tasks.start(); // A store that cannot be opened is told here, not to the first caller.
       const reach = isLoopback(listenOptions.host ?? '127.0.0.1') ? 'local' : 'open';
+      if (reach === 'open' && options.principal === undefined) tasks.logger.warn({}, ANONYMOUS_NOTE);
       const { fetch } = handler({ principal: defaultPrincipal(reach), ...options });
       const listening = await listen((request) => fetch(request), listenOptions);
       listeners.push(listening);
@@ -79,9 +85,10 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       return embedded.fetch(request, requestOptions);
     },
     async close() {
+      leave(tasks);
       removeHandlers?.();
-      await Promise.all(listeners.splice(0).map((listening) => listening.close()));
-      await Promise.all(handlers.splice(0).map((made) => made.close()));
+      // Nothing new comes in, while streams that are open get their last word.
+      await Promise.all([...listeners.splice(0), ...handlers.splice(0)].map((open) => open.close()));
       await stdio?.close();
       await tasks.close();
     },

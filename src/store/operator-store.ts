@@ -65,6 +65,18 @@ export interface TaskCounts {
   byRunState: Record<RunState, number>;
 }
 
+/** What the tasks take up, in bytes. */
+export interface StorageSize {
+  /** The database, with what is free in it. */
+  fileBytes: number;
+  /** How much of it is free: used again, or given back. */
+  freeBytes: number;
+  /** The write-ahead log beside it; 0 where there is none. */
+  walBytes: number;
+  /** How much of that log is not in the database yet. It grows while somebody reads an old state. */
+  lagBytes: number;
+}
+
 export interface InspectedQuestion {
   key: string;
   message: string;
@@ -128,6 +140,8 @@ export interface OperatorStore {
   list(options: ListOptions): Promise<TaskPage>;
   /** How many tasks there are. Counted in small pieces: exact once nothing moves. */
   counts(): Promise<TaskCounts>;
+  /** What all of it takes up. */
+  storage(): Promise<StorageSize>;
   inspect(taskId: TaskId): Promise<TaskInspection | undefined>;
   /** The leases the task has had, oldest first. */
   attempts(taskId: TaskId): Promise<PastAttempt[]>;

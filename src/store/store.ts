@@ -145,7 +145,8 @@ export type ClaimOptions = { workerId: string; leaseMs: number };
 export type CreateOptions = {
   /** Lease the new task to this worker in the same commit, so that it starts without another round. */
   claim?: ClaimOptions;
-  idempotency?: { key: string; requestHash: string };
+  /** The same key again is the same task; with `whileOpen` only until that task is over. */
+  idempotency?: { key: string; requestHash: string; whileOpen?: boolean };
   /** Refuse when the principal already has this many open tasks. */
   maxOpenTasks?: number;
 };
@@ -219,7 +220,7 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<string[] | undefined>;
   /** Decides the cancel at once, whoever works on the task. `undefined` as for `get`. */
   cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal' | undefined>;
-  /** As `cancel`, unless the request was repeated under its idempotency key. */
+  /** One request for the task broke off. As `cancel`, unless there were more, under its idempotency key. */
   cancelOrphan(
     taskId: TaskId,
     principal: Principal,
@@ -243,6 +244,8 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   ): Promise<Applied>;
   /** Ends open tasks whose TTL is over and deletes terminal ones past their time; at most `limit` of each. */
   sweep(limit: number, expired: TerminalState, graceMs: number): Promise<{ expired: TaskId[]; deleted: number }>;
+  /** 32 random bytes that belong to the store: the same for every process on it, made when first asked for. */
+  secret(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 

@@ -256,6 +256,23 @@ export const inspectSuite: readonly SuiteCase<OpenStore>[] = [
       byRunState: { ready: 1, leased: 1, parked: 1, done: 1 },
     });
   }),
+  onStore('says what it takes up', async ({ store }) => {
+    const inUse = async (): Promise<number> => {
+      const size = await store.storage();
+      for (const [name, bytes] of Object.entries(size)) {
+        assert.ok(Number.isSafeInteger(bytes) && bytes >= 0, `${name}: ${bytes}`);
+      }
+      assert.ok(size.fileBytes > 0 && size.freeBytes <= size.fileBytes && size.lagBytes <= size.walBytes);
+      return size.fileBytes - size.freeBytes;
+    };
+    const before = await inUse();
+    const { task } = await store.create(aTask({ input: 'x'.repeat(1_000_000) }));
+    const during = await inUse();
+    assert.ok(during >= before + 900_000, `${before} bytes in use, then ${during}`);
+    await store.remove(task.taskId);
+    const after = await inUse();
+    assert.ok(after < during - 900_000, `${during} bytes in use, then ${after}`);
+  }),
   onStore('finds ids by their beginning', async ({ store }) => {
     const ids = ['tsk_aaa1', 'tsk_aaa2', 'tsk_aab', 'tsk_b_-z'];
     for (const taskId of ids) await store.create(aTask({ taskId }));

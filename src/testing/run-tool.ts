@@ -1,4 +1,4 @@
-import { type JsonObject, LOCAL_PRINCIPAL, type TaskRecord, type TerminalState } from '../core/index.ts';
+import { type JsonObject, LOCAL_PRINCIPAL, questionText, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { createTasks, type Tasks, type ToolResult } from '../engine/index.ts';
 import { sqliteStore } from '../store/index.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -85,9 +85,10 @@ async function answerAll(
   asked: string[],
 ): Promise<void> {
   if (record.state.status !== 'input_required') return;
-  for (const [key, { message }] of Object.entries(record.state.inputRequests)) {
+  for (const [key, question] of Object.entries(record.state.inputRequests)) {
     const given = answers[key] ?? answers[key.replace(/-\d+$/, '')];
-    if (given === undefined) throw new Error(`runTool: no answer for ${JSON.stringify(key)} ("${message}") in answers`);
+    if (given === undefined)
+      throw new Error(`runTool: no answer for ${JSON.stringify(key)} ("${questionText(question)}") in answers`);
     asked.push(key);
     const answer = typeof given === 'string' ? { action: given } : ({ action: 'accept', content: given } as const);
     await engine.answer(record.taskId, LOCAL_PRINCIPAL, new Map([[key, answer]]));

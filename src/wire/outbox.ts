@@ -23,22 +23,26 @@ export class Outbox {
   /**
    * The stand-in for `reply`.
    * @param signal of the request: once it is aborted, the answer never leaves
-   * @param dropped called, at once if need be, when that happens
+   * @param then `dropped`: called, at once if need be, when that happens; `sent`: called when the answer leaves
    */
   standIn(
     reply: Reply,
     signal: AbortSignal,
-    dropped?: () => void,
+    then: { dropped?: () => void; sent?: () => void } = {},
   ): { content: []; isError: true; _meta: Record<string, unknown> } {
     const key = randomUUID();
     const drop = (): void => {
       this.#waiting.delete(key);
-      dropped?.();
+      then.dropped?.();
     };
     if (signal.aborted) drop();
     else {
       signal.addEventListener('abort', drop, { once: true });
-      this.#waiting.set(key, { reply, sent: () => signal.removeEventListener('abort', drop) });
+      const sent = (): void => {
+        signal.removeEventListener('abort', drop);
+        then.sent?.();
+      };
+      this.#waiting.set(key, { reply, sent });
     }
     return { content: [], isError: true, _meta: { [OUTCOME_META_KEY]: key } }; // isError: no output schema is held against it.
   }

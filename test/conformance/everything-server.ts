@@ -26,6 +26,7 @@ export function everythingServer(notify: () => McpHttpHandler['notify']): McpSer
         prompts: { listChanged: true },
         resources: { listChanged: true },
         completions: {},
+        logging: {},
       },
       requestState: { verify: requestState.verify },
     },
@@ -41,6 +42,13 @@ const done = (text: string) => ({ content: [{ type: 'text' as const, text }] });
 function registerTools(mcp: McpServer, notify: () => McpHttpHandler['notify']): void {
   mcp.registerTool('test_logging_tool', { description: 'Logs to the client' }, async (ctx: ServerContext) => {
     await ctx.mcpReq.log('info', 'only for callers that asked for a log level');
+    return done('logged');
+  });
+
+  mcp.registerTool('test_tool_with_logging', { description: 'Logs three times' }, async (ctx: ServerContext) => {
+    for (const text of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+      await ctx.mcpReq.log('info', text);
+    }
     return done('logged');
   });
 

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { type ContentBlock, type PrepareRequest, type StandardSchema, type Tasks, text } from 'longcall';
 import { z } from 'zod';
+import { registerAskingTools } from './asking-tools.ts';
 
 /** A red pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -28,6 +29,7 @@ export const requestState = createRequestStateCodec<string>({ key: crypto.getRan
 export function registerEverythingTools(tasks: Tasks): void {
   registerContentTools(tasks);
   registerRoundTripTools(tasks);
+  registerAskingTools(tasks);
 }
 
 function registerContentTools(tasks: Tasks): void {

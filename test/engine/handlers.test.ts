@@ -239,7 +239,7 @@ describe('ask', () => {
       return text(`${a.action} ${b.action}`);
     });
     const { taskId } = await start(tasks, 'two');
-    const keys = async () => [...(await tasks.engine.openKeys(taskId, LOCAL_PRINCIPAL))];
+    const keys = async () => [...(await tasks.engine.openQuestions(taskId, LOCAL_PRINCIPAL)).keys()];
     await reaches(tasks, taskId, 'input_required');
     await settle();
     expect(await keys()).toEqual(['a', 'b']);

@@ -32,6 +32,7 @@ describe('tasks.inspect', () => {
     expect(await tasks.inspect.attempts(taskId)).toMatchObject([{ attempt: 1, outcome: 'failed', error: 'boom' }]);
     expect(await tasks.inspect.payloads(taskId)).toMatchObject({ input: { fail: true } });
     expect(await tasks.inspect.counts()).toMatchObject({ total: 1, byStatus: { failed: 1 } });
+    expect(await tasks.inspect.storage()).toMatchObject({ fileBytes: expect.any(Number), walBytes: 0 }); // In memory.
     expect(await tasks.inspect.find(taskId.slice(0, 8))).toEqual([taskId]);
   });
 

@@ -115,7 +115,7 @@ describe('a task whose worker is gone', () => {
     ask(survivor);
     await survivor.start();
     await takeOver(survivor);
-    expect([...(await survivor.engine.openKeys(taskId, LOCAL_PRINCIPAL))]).toEqual(['second']);
+    expect([...(await survivor.engine.openQuestions(taskId, LOCAL_PRINCIPAL)).keys()]).toEqual(['second']);
     await survivor.engine.answer(taskId, LOCAL_PRINCIPAL, new Map([['second', { action: 'cancel' }]]));
     expect(await outcome(survivor, taskId)).toMatchObject({ result: text('decline cancel') });
     expect(asked).toEqual(['run 1', 'decline', 'run 2', 'decline']);
@@ -246,6 +246,21 @@ describe('a task past its TTL', () => {
     await told.promise;
     clock.advance(60_000);
     await expect(tasks.engine.get(taskId, LOCAL_PRINCIPAL)).rejects.toThrow('Task not found');
+  });
+
+  it('does not wait its turn behind hundreds of others: the sweeper catches up', async () => {
+    const tasks = aProcess({ maxOpenTasksPerPrincipal: 2_000, slots: 0 });
+    tasks.registerTool('slow', { task: { ttlMs: 10_000 } }, forever);
+    for (let n = 0; n < 1_000; n += 1) await start(tasks, 'slow');
+    clock.advance(10_000);
+    await settle();
+    const failed = async () => (await tasks.inspect.counts()).byStatus.failed;
+    expect(await failed()).toBe(200); // One round, of one batch.
+    for (let n = 0; n < 10; n += 1) {
+      clock.advance(50); // Far less than from one look to the next.
+      await settle();
+    }
+    expect(await failed()).toBe(1_000);
   });
 
   it('lives as long as its requestor asked for, within what the server allows', async () => {

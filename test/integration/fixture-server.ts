@@ -2,7 +2,7 @@
 // FOLDER is how tests look inside: `ran` lists what ran, and a file called `go` lets waiting steps end.
 import { appendFileSync, existsSync, watch } from 'node:fs';
 import { acceptedContent, inputRequired } from '@modelcontextprotocol/server';
-import { createTasks, sqliteStore, text } from 'longcall';
+import { createTasks, sqliteStore, type TaskContext, text } from 'longcall';
 import { createTaskServer } from 'longcall/server';
 import { z } from 'zod';
 
@@ -42,18 +42,22 @@ tasks.registerTool(
   },
 );
 
-tasks.registerTool('ask', { task: { pollIntervalMs: 50 } }, async (_args, task) => {
+const ask = async (_args: unknown, task: TaskContext) => {
   ran('ask');
   const answer = await task.ask('colour', { message: 'Which colour?', schema: z.object({ colour: z.string() }) });
   return text(answer.action === 'accept' ? `painted ${answer.content.colour}` : `not painted: ${answer.action}`);
-});
-
-tasks.registerTool('wait', { task: { pollIntervalMs: 50 } }, async (_args, task) => {
+};
+const wait = async (_args: unknown, task: TaskContext) => {
   ran('wait');
   await new Promise<void>((resolve) => task.signal.addEventListener('abort', () => resolve(), { once: true }));
   ran('stopped');
   return text('too late');
-});
+};
+tasks.registerTool('ask', { task: { pollIntervalMs: 50 } }, ask);
+tasks.registerTool('wait', { task: { pollIntervalMs: 50 } }, wait);
+// The official tasks client asks for a task of 2025-11-25 only where it must.
+tasks.registerTool('mustAsk', { task: { support: 'required', pollIntervalMs: 50 } }, ask);
+tasks.registerTool('mustWait', { task: { support: 'required', pollIntervalMs: 50 } }, wait);
 
 tasks.registerTool(
   'greet',

@@ -94,7 +94,7 @@ describe('a client that goes away', () => {
             request.abort(); // The task is on disk, its handle not on the wire.
             created.resolve((value as { task: { taskId: string } }).task.taskId);
           }
-          if (method === 'cancel') cancelled.resolve();
+          if (method === 'cancelOrphan') cancelled.resolve();
           return value;
         }),
       },

@@ -273,13 +273,46 @@ describe('a question', () => {
     },
   );
 
-  it('is not put to a caller who cannot come back to answer it, however much it declares [G3-S-30] [G3-S-87]', async () => {
+  it('is put to a caller without tasks by the answer to its call, which it repeats with its own [G3-S-30] [G3-S-87]', async () => {
     const { peer } = serve(asks);
-    const { result, notifications } = await peer.call('asks', {}, { capabilities: { elicitation: {} } });
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ type: 'text', text: expect.stringContaining('cannot ask "go"') }],
-    });
+    const capabilities = { elicitation: {} };
+    const { result, notifications } = await peer.call('asks', {}, { capabilities });
     expect(notifications).toEqual([]);
+    expect(result).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { go: { method: 'elicitation/create', params: { mode: 'form', message: 'Go on?' } } },
+      requestState: expect.any(String),
+    });
+    const again = (params: Json) =>
+      peer.send('tools/call', { name: 'asks', arguments: {}, ...params }, { capabilities });
+    const answers = { go: { action: 'accept', content: { ok: true } } };
+    const forged = await again({ inputResponses: answers, requestState: `${result['requestState']}x` });
+    expect(forged.error).toMatchObject({ code: -32602, message: expect.stringContaining('requestState') });
+    const unfit = await again({ inputResponses: { go: { action: 'accept' } }, requestState: result['requestState'] });
+    expect(unfit.error).toMatchObject({ code: -32602 });
+    const done = await again({ inputResponses: answers, requestState: result['requestState'] });
+    expect(done.result).toMatchObject({ resultType: 'complete', content: [{ type: 'text' }] });
+  });
+
+  it('is told to a caller who can neither be asked nor take a task, with the tool that answers it', async () => {
+    const { peer } = serve(asks);
+    const { result } = await peer.call('asks', {}, { capabilities: {} });
+    expect(result).toMatchObject({
+      resultType: 'complete',
+      content: [
+        { type: 'text', text: expect.stringMatching(/waits for an answer.*Question "go": Go on\?.*task_answer/s) },
+        { type: 'resource_link', uri: expect.stringMatching(/^longcall:\/\/tasks\//) },
+      ],
+      structuredContent: { taskId: expect.any(String), status: 'input_required' },
+    });
+    expect(result).not.toHaveProperty('isError');
+    const { taskId } = result['structuredContent'] as Json;
+    const args = { taskId, key: 'go', action: 'accept', content: { ok: true } };
+    expect((await peer.call('task_answer', args, { capabilities: {} })).result).toMatchObject({
+      content: [{ text: expect.stringContaining('task_wait') }],
+    });
+    const done = await peer.call('task_wait', { taskId }, { capabilities: {} });
+    expect(done.result).toMatchObject({ resultType: 'complete', content: [{ type: 'text' }] });
+    expect(done.result).not.toHaveProperty('isError');
   });
 });

@@ -137,8 +137,7 @@ describe('the resources of a task', () => {
     ]);
     expect((await peer.send('resources/list', {})).result['resources']).toEqual([]);
     const { result: discovered } = await peer.send('server/discover', {});
-    expect(discovered['capabilities']).toMatchObject({ resources: { listChanged: false } });
-    expect((discovered['capabilities'] as { resources: object }).resources).not.toHaveProperty('subscribe');
+    expect(discovered['capabilities']).toMatchObject({ resources: { listChanged: false, subscribe: true } });
   });
 
   it('can be left out', async () => {

@@ -2,12 +2,15 @@ import Database from 'better-sqlite3';
 import type { NewTask, TaskId } from '../../src/core/index.ts';
 import type { Lease, TaskStore } from '../../src/store/index.ts';
 import type { StatementPlant } from './connections.ts';
+import type { Mood } from './mood.ts';
 
 /** A bug that a simulation must find: one guard of the code under test, taken out from outside. */
 export interface Plant extends StatementPlant {
   name: string;
   /** The promises of which one must be seen broken. */
   breaks: readonly string[];
+  /** Makes runs in which the bug has the best chances to show: less is found by chance, and less gets lost by it. */
+  provoke?(mood: Mood): void;
   /** Wraps the store of every process. `path` is the file it is on. */
   store?(store: TaskStore, path: string): TaskStore;
 }
@@ -16,6 +19,14 @@ export const plants: readonly Plant[] = [
   {
     name: 'writes of a worker are not fenced',
     breaks: ['P3'],
+    // A worker has to stand still in the middle of a write while another takes its task over.
+    provoke(mood) {
+      mood.holdOdds = 0.4;
+      mood.length = 160;
+      mood.diligence = 1;
+      mood.tasks = Math.max(mood.tasks, 3);
+      for (const name of ['stall', 'freeze', 'thaw', 'start a worker']) mood.factors.set(name, 8);
+    },
     store: (store, path) => {
       const db = new Database(path, { timeout: 0 });
       const current = (lease: Lease): Lease => {
@@ -82,8 +93,8 @@ export const plants: readonly Plant[] = [
     name: 'a task that somebody has is claimed',
     breaks: ['P3'],
     sql: replacing(
-      /(^update "tasks" set .* where "id" = \? and )"run_state" = \?( and "available_at")/,
-      '$1(? is not null)$2',
+      /(^update "tasks" set .* where "id" = \? and )"run_state" = 'ready'( and "available_at")/,
+      '$1true$2',
     ),
   },
   {
@@ -94,7 +105,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a claim spends no attempt',
     breaks: ['P4'],
-    sql: replacing(/"attempt" = "attempt" \+ \?/, '"attempt" = "attempt" + 0 * ?'),
+    sql: replacing(/"attempt" = "attempt" \+ 1/, '"attempt" = "attempt"'),
   },
   {
     name: 'a retry spends no attempt',
@@ -132,10 +143,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a task taken from a dead worker is given to nobody',
     breaks: ['P5'],
-    sql: replacing(
-      /(^update "tasks" set )"run_state" = \?(.* min\()/,
-      `$1"run_state" = iif(? is null, '', 'parked')$2`,
-    ),
+    sql: replacing(/(^update "tasks" set )"run_state" = 'ready'(.* min\()/, `$1"run_state" = 'parked'$2`),
   },
   {
     name: 'a step is acknowledged and not recorded',

@@ -57,6 +57,7 @@ export class World implements View {
   constructor(seed: number, run: number, ground: Ground, plant?: Plant) {
     this.chance = new Chance(seed, run);
     this.mood = someMood(this.chance);
+    plant?.provoke?.(this.mood);
     this.#plant = plant;
     this.#file = new DatabaseFile(ground, `run${run}`, this.chance.fork(), plant);
     this.#files = new Files(this.loop, this.chance.fork(), () => this.#bells());

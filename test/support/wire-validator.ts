@@ -41,9 +41,10 @@ export function createWireValidator({ nullErrorId = 'refuse' }: WireValidatorOpt
   const violations: Violation[] = [];
   const histories = new TaskHistories();
   let checked = 0;
-  const connect = () =>
+  const connect = (taskTokens = new Map<unknown, number>()) =>
     new WireConnection({
       histories,
+      taskTokens,
       nullErrorId,
       count: () => {
         checked += 1;
@@ -51,15 +52,16 @@ export function createWireValidator({ nullErrorId = 'refuse' }: WireValidatorOpt
       report: (found) => violations.push(...found),
     });
   const only = connect();
+  const tokensWithoutSession = new Map<unknown, number>();
   const sessions = new Map<string, WireConnection>();
   return {
     observeRequest: (message, revision) => only.observeRequest(message, revision),
     checkOutgoing: (message) => only.checkOutgoing(message),
-    connection: connect,
+    connection: () => connect(),
     wrapFetch: (fetch) =>
       wrapFetch(fetch, {
         connection: (sessionId) => {
-          if (sessionId === undefined) return connect();
+          if (sessionId === undefined) return connect(tokensWithoutSession);
           const known = sessions.get(sessionId) ?? connect();
           sessions.set(sessionId, known);
           return known;

@@ -79,9 +79,9 @@ describe('the outbox', () => {
     const outbox = new Outbox();
     const request = new AbortController();
     const dropped: string[] = [];
-    outbox.standIn({ result: {} }, request.signal, () => dropped.push('waiting'));
+    outbox.standIn({ result: {} }, request.signal, { dropped: () => dropped.push('waiting') });
     request.abort();
-    outbox.standIn({ result: {} }, request.signal, () => dropped.push('late'));
+    outbox.standIn({ result: {} }, request.signal, { dropped: () => dropped.push('late') });
     expect(dropped).toEqual(['waiting', 'late']);
     expect(outbox.size).toBe(0);
   });
@@ -90,8 +90,10 @@ describe('the outbox', () => {
     const outbox = new Outbox();
     const request = new AbortController();
     let dropped = false;
-    const standIn = outbox.standIn({ result: {} }, request.signal, () => {
-      dropped = true;
+    const standIn = outbox.standIn({ result: {} }, request.signal, {
+      dropped: () => {
+        dropped = true;
+      },
     });
     outbox.outbound(asSent(standIn));
     request.abort();

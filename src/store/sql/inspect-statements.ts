@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { RunState, Schema } from './schema.ts';
 import { compile, slot } from './statement.ts';
 
@@ -40,11 +40,13 @@ interface Before {
   beforeAt: number;
   beforeId: string;
 }
+interface Owner {
+  tenant: string | null;
+  principal: string | null;
+}
 interface Between extends Before {
   lastAt: number;
   lastId: string;
-  tenant: string | null;
-  principal: string | null;
   tool: string | null;
   limit: number;
   s1: string | null;
@@ -54,43 +56,49 @@ interface Between extends Before {
   s5: string | null;
 }
 
+type TasksQuery = SelectQueryBuilder<Schema, 'tasks', unknown>;
+
+/** How tasks are listed, newest first. Those of one principal have an index of their own. */
+function listing(db: Kysely<Schema>, restrict: (query: TasksQuery) => TasksQuery) {
+  const before = sql<boolean>`(created_at, id) < (${slot<number>('beforeAt')}, ${slot<string>('beforeId')})`;
+  const statuses = (['s1', 's2', 's3', 's4', 's5'] as const).map((name) => slot<Tasks['status']>(name));
+  const tool = slot<string | null>('tool');
+  const newestFirst = () =>
+    restrict(db.selectFrom('tasks') as TasksQuery)
+      .where(before)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc');
+  return {
+    /** The key that lies `skip` tasks on, so that a page looks at no more than those. */
+    keyOlderThan: compile<Before & Owner & { since: number; skip: number }, Pick<Tasks, 'created_at' | 'id'>>(
+      newestFirst()
+        .select(['created_at', 'id'])
+        .where('created_at', '>=', slot<number>('since'))
+        .limit(1)
+        .offset(slot<number>('skip')),
+    ),
+    overviews: compile<Between & Owner, OverviewRow>(
+      newestFirst()
+        .select(overviewColumns)
+        .where(sql<boolean>`(created_at, id) >= (${slot<number>('lastAt')}, ${slot<string>('lastId')})`)
+        .where('status', 'in', statuses)
+        .where(sql<boolean>`(${tool} is null or tool = ${tool})`)
+        .limit(slot<number>('limit')),
+    ),
+  };
+}
+
 /** The statements of operators. None of them is needed to serve. */
 export function inspectStatements(db: Kysely<Schema>) {
   const id = slot<string>('id');
   const limit = slot<number>('limit');
   const after = slot<number>('after');
-  const before = sql<boolean>`(created_at, id) < (${slot<number>('beforeAt')}, ${slot<string>('beforeId')})`;
-  const statuses = (['s1', 's2', 's3', 's4', 's5'] as const).map((name) => slot<Tasks['status']>(name));
-  /** A condition that holds for everything where its value is null. */
-  const unlessNull = (name: 'tenant' | 'principal' | 'tool') =>
-    sql<boolean>`(${slot<string | null>(name)} is null or ${sql.ref(name)} = ${slot<string | null>(name)})`;
+  const row = sql<number>`(select row_id from tasks where id = ${id})`;
 
   return {
-    /** The key that lies `skip` tasks on, so that a page looks at no more than those. */
-    keyOlderThan: compile<Before & { since: number; skip: number }, Pick<Tasks, 'created_at' | 'id'>>(
-      db
-        .selectFrom('tasks')
-        .select(['created_at', 'id'])
-        .where(before)
-        .where('created_at', '>=', slot<number>('since'))
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(1)
-        .offset(slot<number>('skip')),
-    ),
-    listOverviews: compile<Between, OverviewRow>(
-      db
-        .selectFrom('tasks')
-        .select(overviewColumns)
-        .where(before)
-        .where(sql<boolean>`(created_at, id) >= (${slot<number>('lastAt')}, ${slot<string>('lastId')})`)
-        .where('status', 'in', statuses)
-        .where(unlessNull('tenant'))
-        .where(unlessNull('principal'))
-        .where(unlessNull('tool'))
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit),
+    ofEverybody: listing(db, (query) => query),
+    ofPrincipal: listing(db, (query) =>
+      query.where('tenant', '=', slot<string>('tenant')).where('principal', '=', slot<string>('principal')),
     ),
     countTasks: compile<
       { after: number; limit: number },
@@ -138,7 +146,7 @@ export function inspectStatements(db: Kysely<Schema>) {
         .orderBy('seq'),
     ),
     listPayloads: compile<{ id: string }, Pick<Schema['task_payloads'], 'kind' | 'body'>>(
-      db.selectFrom('task_payloads').select(['kind', 'body']).where('task_id', '=', id),
+      db.selectFrom('task_payloads').select(['kind', 'body']).where('task_row', '=', row),
     ),
     listRecordedSteps: compile<{ id: string }, Pick<Schema['steps'], 'name' | 'ordinal' | 'body' | 'error'>>(
       db
@@ -152,10 +160,10 @@ export function inspectStatements(db: Kysely<Schema>) {
       compile: () =>
         sql`
           select seq, type, body, at, null as name, null as ordinal, null as fence
-            from events where task_id = ${id} and seq > ${after}
+            from events where task_row = ${row} and seq > ${after}
           union all
           select event_seq, 'claimed', null, started_at, worker, attempt, fence
-            from attempts where task_id = ${id} and event_seq > ${after}
+            from attempts where task_row = ${row} and event_seq > ${after}
           union all
           select event_seq, case when error is null then 'step_recorded' else 'step_failed' end, null, ended_at, name, ordinal, null
             from steps where task_id = ${id} and event_seq > ${after}
@@ -165,12 +173,17 @@ export function inspectStatements(db: Kysely<Schema>) {
     copyInput: compile<{ id: string; as: string }>(
       db
         .insertInto('task_payloads')
-        .columns(['task_id', 'kind', 'body', 'key_id'])
+        .columns(['task_row', 'kind', 'body', 'key_id'])
         .expression(
           db
             .selectFrom('task_payloads')
-            .select([sql<string>`${slot<string>('as')}`.as('task_id'), 'kind', 'body', 'key_id'])
-            .where('task_id', '=', id)
+            .select([
+              sql<number>`(select row_id from tasks where id = ${slot<string>('as')})`.as('task_row'),
+              'kind',
+              'body',
+              'key_id',
+            ])
+            .where('task_row', '=', row)
             .where('kind', 'in', ['input', 'prepared']),
         ),
     ),
@@ -180,13 +193,6 @@ export function inspectStatements(db: Kysely<Schema>) {
         .set({ delete_at: slot<number>('now') })
         .where('id', '=', id)
         .where('run_state', '=', 'done' satisfies RunState),
-    ),
-    /** Some rows of a log, which can be the largest thing there is of a task. */
-    deleteLogPiece: compile<{ id: string; limit: number }>(
-      db
-        .deleteFrom('logs')
-        .where('start', 'in', db.selectFrom('logs').select('start').where('task_id', '=', id).limit(limit))
-        .where('task_id', '=', id),
     ),
   };
 }

@@ -1,10 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, TASK_STATUSES, type TaskId, type TaskStatus } from '../../core/index.ts';
 import type { ListOptions, OperatorStore, RunState, TaskCounts, TaskFilter, TaskPage } from '../operator-store.ts';
 import * as commands from './commands/index.ts';
 import { decodeCursor, encodeCursor, newest } from './cursor.ts';
 import type { Command } from './statement.ts';
 import type { Statements } from './statements.ts';
+import { turn } from './turn.ts';
 
 /** How a backend runs commands; each call is a transaction. */
 export interface CommandRunner {
@@ -20,7 +20,7 @@ const RUN_STATES = ['ready', 'leased', 'parked', 'done'] as const satisfies read
 const CANCEL_PIECE = 100;
 
 /** What operators may do, in pieces small enough that others get their turn in between. */
-export abstract class SqlOperations implements OperatorStore {
+export abstract class SqlOperations implements Omit<OperatorStore, 'storage'> {
   readonly #runner: CommandRunner;
   readonly #q: Statements;
   readonly #clock: Clock;
@@ -35,13 +35,13 @@ export abstract class SqlOperations implements OperatorStore {
     let before = cursor === undefined ? newest(filter.until) : decodeCursor(cursor);
     const page: TaskPage = { tasks: [] };
     for (;;) {
+      await turn(); // Before each piece: who lists page after page lets others go on, too.
       const wanted = limit - page.tasks.length;
       const { tasks, next } = await this.#runner.read(() => commands.listTasks(this.#q, filter, before, wanted));
       page.tasks.push(...tasks);
       if (next === undefined) return page;
       if (page.tasks.length >= limit) return { ...page, nextCursor: encodeCursor(next) };
       before = next;
-      await turn();
     }
   }
 
@@ -114,9 +114,7 @@ export abstract class SqlOperations implements OperatorStore {
       changed: (hidden) => (hidden ? [taskId] : []),
     });
     if (!found) return false;
-    const lazily = { flush: false };
-    while (await this.#runner.write(() => commands.deleteLogPiece(this.#q, taskId), lazily)) await turn();
-    await this.#runner.write(() => commands.deleteTask(this.#q, taskId), { flush: true });
+    while (!(await this.#runner.write(() => commands.eraseTask(this.#q, taskId), { flush: true }))) await turn();
     return true;
   }
 

@@ -30,7 +30,7 @@ export function newTaskRow(task: NewTask, now: number): NewTaskRow {
     tool_version: task.toolVersion ?? null,
     created_revision: task.revision,
     origin_request_id: task.originRequestId ?? null,
-    progress_token: null,
+    progress_token: task.progressToken === undefined ? null : JSON.stringify(task.progressToken),
     client_capabilities: JSON.stringify(task.abilities),
     status: 'working',
     run_state: 'ready',
@@ -87,6 +87,7 @@ export function toRecord(row: Omit<RecordRow, 'outcome'>, outcome: string | null
     attempt: row.attempt,
     version: row.version,
     revision: row.created_revision,
+    ...(row.progress_token !== null && { progressToken: JSON.parse(row.progress_token) as string | number }),
   };
 }
 

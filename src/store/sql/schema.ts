@@ -8,14 +8,14 @@ export interface Schema {
   meta: { key: string; value: string };
   tasks: TasksTable;
   task_payloads: {
-    task_id: string;
+    task_row: number;
     kind: 'input' | 'prepared' | 'result' | 'error';
     body: string;
     /** Which key the body is encrypted with; null: plain. */
     key_id: string | null;
   };
   attempts: {
-    task_id: string;
+    task_row: number;
     fence: number;
     attempt: number;
     worker: string;
@@ -56,7 +56,7 @@ export interface Schema {
     responder: string | null;
     answered_at: number | null;
   };
-  events: { task_id: string; seq: number; type: string; body: string | null; at: number };
+  events: { task_row: number; seq: number; type: string; body: string | null; at: number };
   /** Some lines each, `start` being where they begin in the log, in bytes; see commands/log.ts. */
   logs: { task_id: string; start: number; body: string };
   idempotency_keys: {
@@ -150,6 +150,6 @@ interface TasksTable {
   job_kind: string | null;
   job_ref: string | null;
   next_poll_at: number | null;
-  /** SQLite's own row id, in the order of creation; never leaves the store. */
+  /** In the order of creation; the `task_row` of what hangs on the task. Never leaves the store. */
   row_id: Generated<number>;
 }

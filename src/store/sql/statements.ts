@@ -1,7 +1,8 @@
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely';
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from 'kysely';
+import { eraseStatements } from './erase-statements.ts';
 import { inspectStatements } from './inspect-statements.ts';
 import type { AttemptOutcome, RunState, Schema } from './schema.ts';
-import { compile, slot } from './statement.ts';
+import { compile, StatementCompiler, slot } from './statement.ts';
 
 type Tasks = Schema['tasks'];
 type TaskColumn = Exclude<keyof Tasks, 'row_id'>;
@@ -14,6 +15,7 @@ const recordColumns = [
   'origin_method',
   'tool',
   'created_revision',
+  'progress_token',
   'status',
   'status_message',
   'progress',
@@ -91,17 +93,25 @@ function compiler(): Kysely<Schema> {
       createAdapter: () => new SqliteAdapter(),
       createDriver: () => new DummyDriver(),
       createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createQueryCompiler: () => new StatementCompiler(),
     },
   });
 }
 
-/** Every statement the store runs while serving, compiled once. */
-export function buildStatements() {
+let statements: Statements | undefined;
+
+/** Every statement a store runs. Compiled when they are first asked for, and the same for every store. */
+export function allStatements(): Statements {
+  statements ??= buildStatements();
+  return statements;
+}
+
+function buildStatements() {
   const db = compiler();
   const id = slot<string>('id');
   const now = slot<number>('now');
   const fence = slot<number>('fence');
+  const row = sql<number>`(select row_id from tasks where id = ${id})`;
   /** Rises with every visible change, even when the clock stands still or steps back. */
   const touched = sql<number>`max(${now}, updated_at + 1)`;
   /** The number that the task's row was given in the same transaction: each entry of a timeline has one of its own. */
@@ -124,19 +134,23 @@ export function buildStatements() {
         .values(Object.fromEntries(newTaskColumns.map((column) => [column, slot(column)])) as unknown as NewTaskRow),
     ),
     insertPayload: compile<{ id: string; kind: Schema['task_payloads']['kind']; body: string }>(
-      db.insertInto('task_payloads').values({ task_id: id, kind: slot('kind'), body: slot('body'), key_id: null }),
+      db.insertInto('task_payloads').values({ task_row: row, kind: slot('kind'), body: slot('body'), key_id: null }),
     ),
     readPayload: compile<{ id: string; kind: Schema['task_payloads']['kind'] }, { body: string }>(
-      db.selectFrom('task_payloads').select('body').where('task_id', '=', id).where('kind', '=', slot<'input'>('kind')),
+      db
+        .selectFrom('task_payloads')
+        .select('body')
+        .where('task_row', '=', row)
+        .where('kind', '=', slot<'input'>('kind')),
     ),
     insertEvent: compile<{ id: string; seq: number; type: string; body: string | null; now: number }>(
       db
         .insertInto('events')
-        .values({ task_id: id, seq: slot('seq'), type: slot('type'), body: slot('body'), at: now }),
+        .values({ task_row: row, seq: slot('seq'), type: slot('type'), body: slot('body'), at: now }),
     ),
     insertAttempt: compile<{ id: string; fence: number; attempt: number; worker: string; now: number }>(
       db.insertInto('attempts').values({
-        task_id: id,
+        task_row: row,
         fence,
         attempt: slot('attempt'),
         worker: slot('worker'),
@@ -151,10 +165,19 @@ export function buildStatements() {
       db
         .updateTable('attempts')
         .set({ ended_at: now, outcome: slot<AttemptOutcome>('outcome'), error: slot<string | null>('error') })
-        .where('task_id', '=', id)
+        .where('task_row', '=', row)
         .where('fence', '=', fence),
     ),
 
+    addMeta: compile<{ key: string; value: string }>(
+      db
+        .insertInto('meta')
+        .values({ key: slot('key'), value: slot('value') })
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+    readMeta: compile<{ key: string }, { value: string }>(
+      db.selectFrom('meta').select('value').where('key', '=', slot<string>('key')),
+    ),
     findKey: compile<
       { tenant: string; principal: string; name: string; key: string; now: number },
       { request_hash: string; task_id: string }
@@ -194,6 +217,12 @@ export function buildStatements() {
         .set((eb) => ({ repeats: eb('repeats', '+', 1) }))
         .where('task_id', '=', id),
     ),
+    takeBackRepeat: compile<{ id: string }>(
+      db
+        .updateTable('idempotency_keys')
+        .set((eb) => ({ repeats: eb('repeats', '-', 1) }))
+        .where('task_id', '=', id),
+    ),
     readRepeats: compile<{ id: string }, { repeats: number }>(
       db.selectFrom('idempotency_keys').select('repeats').where('task_id', '=', id),
     ),
@@ -212,7 +241,7 @@ export function buildStatements() {
       owned()
         .leftJoin('task_payloads as p', (join) =>
           join
-            .onRef('p.task_id', '=', 'tasks.id')
+            .onRef('p.task_row', '=', 'tasks.row_id')
             .on(
               'p.kind',
               '=',
@@ -513,7 +542,7 @@ export function buildStatements() {
       db
         .selectFrom('attempts')
         .select(['fence', 'attempt', 'worker', 'started_at', 'ended_at', 'outcome', 'error'])
-        .where('task_id', '=', id)
+        .where('task_row', '=', row)
         .orderBy('fence'),
     ),
 
@@ -556,19 +585,11 @@ export function buildStatements() {
         .orderBy('delete_at')
         .limit(slot<number>('limit')),
     ),
-    deletes: [
-      compile<{ id: string }>(db.deleteFrom('task_payloads').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('attempts').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('steps').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('input_requests').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('events').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('logs').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('idempotency_keys').where('task_id', '=', id)),
-      compile<{ id: string }>(db.deleteFrom('tasks').where('id', '=', id)),
-    ],
+    ...eraseStatements(db),
   };
 }
 
+/** What a new task may have; everything else is null at birth. */
 const newTaskColumns = [
   'id',
   'tenant',
@@ -582,9 +603,6 @@ const newTaskColumns = [
   'client_capabilities',
   'status',
   'run_state',
-  'status_message',
-  'progress',
-  'cancel_reason',
   'version',
   'event_seq',
   'log_bytes',
@@ -596,7 +614,6 @@ const newTaskColumns = [
   'lease_until',
   'leased_at',
   'available_at',
-  'cancel_requested_at',
   'poll_ms',
   'created_at',
   'updated_at',
@@ -604,8 +621,6 @@ const newTaskColumns = [
   'keep_result_ms',
   'keep_alive_ms',
   'expires_at',
-  'terminal_at',
-  'delete_at',
   'timeout_ms',
   'active_ms',
   'parent_task_id',
@@ -613,5 +628,4 @@ const newTaskColumns = [
   'labels',
   'job_kind',
   'job_ref',
-  'next_poll_at',
 ] as const satisfies readonly TaskColumn[];

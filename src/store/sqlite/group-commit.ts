@@ -1,19 +1,24 @@
-import Database from 'better-sqlite3';
-import {
-  type Clock,
-  type RandomSource,
-  randomFraction,
-  StoreClosedError,
-  StoreFailedError,
-  StoreUnavailableError,
-} from '../../core/index.ts';
-import type { Command, Op, OpResult, Statement } from '../sql/statement.ts';
+import type Database from 'better-sqlite3';
+import { type Clock, type RandomSource, randomFraction, StoreClosedError } from '../../core/index.ts';
+import type { Command } from '../sql/statement.ts';
+import { turn } from '../sql/turn.ts';
+import { Driver } from './driver.ts';
+import { asStoreError, isBusy } from './errors.ts';
 
 export interface WriteOptions<Result> {
   /** Whether the result may only be announced after a flush to disk. */
   flush: boolean;
   /** The tasks that readers will see differently. Nothing rings without it. */
   changed?: (result: Result) => readonly string[];
+}
+
+export interface GroupCommitOptions {
+  clock: Clock;
+  random: RandomSource;
+  /** Tells everybody what a commit changed. */
+  ring: (changed: ReadonlySet<string>) => void;
+  /** After each commit, and outside of any transaction. */
+  committed: () => void;
 }
 
 interface Pending {
@@ -28,6 +33,8 @@ type Outcome = { ok: true; result: unknown } | { ok: false; error: unknown };
 
 /** One commit holds the event loop for one flush and the statements of this many commands at most. */
 const MAX_GROUP = 128;
+/** A loop of nothing but reads never waits for anything, and would never let anybody else go on. */
+const READS_PER_TURN = 64;
 const BUSY_RETRY_MIN_MS = 1;
 const BUSY_RETRY_SPREAD_MS = 2;
 /** A lock that is held this long is a fault worth an error, not a wait. */
@@ -43,11 +50,13 @@ export class GroupCommit {
   readonly #clock: Clock;
   readonly #random: RandomSource;
   readonly #ring: (changed: ReadonlySet<string>) => void;
-  readonly #prepared = new Map<Statement<never, unknown>, Database.Statement>();
+  readonly #committed: () => void;
+  readonly #driver: Driver;
   readonly #begin: Database.Statement;
   readonly #beginRead: Database.Statement;
   readonly #commit: Database.Statement;
   readonly #rollback: Database.Statement;
+  #reads = 0;
   #queue: Pending[] = [];
   #scheduled = false;
   #flushing = true;
@@ -55,14 +64,13 @@ export class GroupCommit {
   #closed = false;
   #idle: (() => void)[] = [];
 
-  constructor(
-    db: Database.Database,
-    options: { clock: Clock; random: RandomSource; ring: (changed: ReadonlySet<string>) => void },
-  ) {
+  constructor(db: Database.Database, options: GroupCommitOptions) {
     this.#db = db;
+    this.#driver = new Driver(db);
     this.#clock = options.clock;
     this.#random = options.random;
     this.#ring = options.ring;
+    this.#committed = options.committed;
     this.#begin = db.prepare('begin immediate');
     this.#beginRead = db.prepare('begin');
     this.#commit = db.prepare('commit');
@@ -84,21 +92,33 @@ export class GroupCommit {
     });
   }
 
-  /** Runs a reading command at once, over one snapshot. */
+  /** Runs a reading command, nearly always at once, over one snapshot. */
   async read<Result>(command: () => Command<Result>): Promise<Result> {
+    this.#reads += 1;
+    if (this.#reads % READS_PER_TURN === 0) await turn();
     for (const since = this.#clock.monotonic(); ; await this.#pause()) {
       if (this.#closed) throw new StoreClosedError();
       try {
-        this.#beginRead.run();
-        try {
-          return this.#drive(command());
-        } finally {
-          if (this.#db.inTransaction) this.#commit.run();
-        }
+        return this.#look(command);
       } catch (error) {
         if (!isBusy(error)) throw asStoreError(error);
         if (this.#clock.monotonic() - since > BUSY_GIVE_UP_MS) throw asStoreError(error);
       }
+    }
+  }
+
+  /** One statement is a snapshot by itself. A command that turns out to need more starts again inside a transaction. */
+  #look<Result>(command: () => Command<Result>): Result {
+    const quick = command();
+    const first = quick.next();
+    if (first.done) return first.value;
+    const second = quick.next(this.#driver.execute(first.value));
+    if (second.done) return second.value;
+    this.#beginRead.run();
+    try {
+      return this.#driver.drive(command());
+    } finally {
+      this.#abandon(); // Nothing was written. Unlike a commit, this cannot fail and leave a snapshot open.
     }
   }
 
@@ -137,7 +157,7 @@ export class GroupCommit {
     this.#busySince = undefined;
     let outcomes: Outcome[];
     try {
-      outcomes = group.map((pending) => ({ ok: true, result: this.#drive(pending.command()) }));
+      outcomes = group.map((pending) => ({ ok: true, result: this.#driver.drive(pending.command()) }));
       this.#commit.run();
     } catch (error) {
       this.#abandon();
@@ -151,7 +171,7 @@ export class GroupCommit {
   #alone(pending: Pending): Outcome {
     try {
       this.#begin.run();
-      const result = this.#drive(pending.command());
+      const result = this.#driver.drive(pending.command());
       this.#commit.run();
       return { ok: true, result };
     } catch (error) {
@@ -172,6 +192,7 @@ export class GroupCommit {
       pending.resolve(outcome.result);
     }
     if (changed.size > 0) this.#ring(changed);
+    this.#committed();
   }
 
   #retryLater(group: Pending[], error: unknown): void {
@@ -205,44 +226,4 @@ export class GroupCommit {
     // Some errors (disk full, I/O) have rolled back already.
     if (this.#db.inTransaction) this.#rollback.run();
   }
-
-  #drive<Result>(command: Command<Result>): Result {
-    let step = command.next();
-    while (!step.done) step = command.next(this.#execute(step.value));
-    return step.value;
-  }
-
-  #execute(op: Op): OpResult {
-    let prepared = this.#prepared.get(op.statement);
-    if (prepared === undefined) {
-      prepared = this.#db.prepare(op.statement.sql);
-      this.#prepared.set(op.statement, prepared);
-    }
-    const values = op.statement.bind(op.args as never);
-    switch (op.want) {
-      case 'changes':
-        return { changes: prepared.run(values).changes, row: undefined, rows: [] };
-      case 'one':
-        return { changes: 0, row: prepared.get(values), rows: [] };
-      case 'all':
-        return { changes: 0, row: undefined, rows: prepared.all(values) };
-    }
-  }
-}
-
-export function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code);
-}
-
-/** What passes by itself or when an operator makes room; everything else is a fault of ours or of the disk. */
-const TRANSIENT = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|PROTOCOL|INTERRUPT)/;
-
-/** Domain errors pass; what SQLite says becomes the store's own error, with the cause kept. */
-function asStoreError(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  if (!TRANSIENT.test(error.code)) {
-    return new StoreFailedError(`the task store failed: ${error.message}`, { cause: error });
-  }
-  const advice = error.code === 'SQLITE_FULL' ? 'the disk is full; free some space and try again' : error.message;
-  return new StoreUnavailableError(`the task store cannot be used right now: ${advice}`, { cause: error });
 }

@@ -4,11 +4,11 @@ import Database from 'better-sqlite3';
 import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { type Logger, StoreRefusedError } from '../../core/index.ts';
 import { MIN_WRITER, migrations, SCHEMA_VERSION } from '../sql/migrations.ts';
-import { isBusy } from './group-commit.ts';
+import { isBusy } from './errors.ts';
+import { MAX_WAL_BYTES } from './write-ahead-log.ts';
 
 /** "LCDB": tells our files from other SQLite databases. */
 export const APPLICATION_ID = 0x4c434442;
-const MAX_WAL_BYTES = 64 * 1024 * 1024;
 /** How long opening waits for another process that is opening, or migrating, the same file. */
 const OPEN_PATIENCE_MS = 10_000;
 
@@ -82,6 +82,7 @@ function configure(db: Database.Database, file: string): void {
   if (!isEmpty && applicationId !== APPLICATION_ID) {
     throw new StoreRefusedError(`${file} is a SQLite database of another program; choose another path`);
   }
+  if (isEmpty) db.pragma('auto_vacuum = INCREMENTAL'); // Later it has no effect, but writes to the file.
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL'); // The library's default for WAL does not flush.
   db.pragma(`journal_size_limit = ${MAX_WAL_BYTES}`);

@@ -8,13 +8,15 @@ import {
   type NewTask,
   type Principal,
   type Question,
+  type RandomSource,
   type TaskId,
   type TaskProgress,
   type TerminalState,
 } from '../../core/index.ts';
 import * as commands from '../sql/commands/index.ts';
 import { SqlOperations } from '../sql/operations.ts';
-import { buildStatements, type Statements } from '../sql/statements.ts';
+import { allStatements, type Statements } from '../sql/statements.ts';
+import { sweep } from '../sql/sweep.ts';
 import type {
   Applied,
   ClaimOptions,
@@ -30,22 +32,36 @@ import type {
 } from '../store.ts';
 import { ScanDispatcher } from './dispatcher.ts';
 import { GroupCommit } from './group-commit.ts';
+import { Upkeep } from './upkeep.ts';
 import { WorkerLocks } from './worker-lock.ts';
+import { MAX_WAL_BYTES, WriteAheadLog } from './write-ahead-log.ts';
+
+/** How long the store's secret is. */
+const SECRET_BYTES = 32;
 
 /** A store on a database that is open and up to date. */
 export function openOn(
   db: Database.Database,
   path: string,
   { clock, random, logger }: StoreEnvironment,
+  maxWalBytes: number = MAX_WAL_BYTES,
 ): { store: TaskStore; dispatcher: Dispatcher } {
   const file = path === ':memory:' ? undefined : resolve(path);
   let dispatcher: ScanDispatcher | undefined;
-  const commits = new GroupCommit(db, { clock, random, ring: (changed) => dispatcher?.ring(changed) });
-  const statements = buildStatements();
+  const log = file === undefined ? undefined : new WriteAheadLog({ db, file, maxBytes: maxWalBytes, clock, logger });
+  const upkeep = new Upkeep(db, log, logger);
+  const commits = new GroupCommit(db, {
+    clock,
+    random,
+    ring: (changed) => dispatcher?.ring(changed),
+    committed: () => upkeep.committed(),
+  });
+  const statements = allStatements();
   const bellPath = file && `${file}.bell`;
   dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
   const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
-  return { store: new SqliteTaskStore({ db, commits, statements, dispatcher, locks, clock }), dispatcher };
+  const store = new SqliteTaskStore({ db, commits, statements, dispatcher, locks, upkeep, clock, random });
+  return { store, dispatcher };
 }
 
 interface SqliteTaskStoreParts {
@@ -54,7 +70,9 @@ interface SqliteTaskStoreParts {
   statements: Statements;
   dispatcher: ScanDispatcher;
   locks: WorkerLocks | undefined;
+  upkeep: Upkeep;
   clock: Clock;
+  random: RandomSource;
 }
 
 class SqliteTaskStore extends SqlOperations implements TaskStore {
@@ -63,16 +81,20 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   readonly #q: Statements;
   readonly #dispatcher: ScanDispatcher;
   readonly #locks: WorkerLocks | undefined;
+  readonly #upkeep: Upkeep;
   readonly #clock: Clock;
+  readonly #random: RandomSource;
 
-  constructor({ db, commits, statements, dispatcher, locks, clock }: SqliteTaskStoreParts) {
+  constructor({ db, commits, statements, dispatcher, locks, upkeep, clock, random }: SqliteTaskStoreParts) {
     super(commits, statements, clock);
     this.#db = db;
     this.#commits = commits;
     this.#q = statements;
     this.#dispatcher = dispatcher;
     this.#locks = locks;
+    this.#upkeep = upkeep;
     this.#clock = clock;
+    this.#random = random;
   }
 
   create(task: NewTask, options: CreateOptions = {}) {
@@ -189,11 +211,20 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     return this.#apply(lost, () => commands.recover(this.#q, lost, decision, this.#clock.now()), { flush: true });
   }
 
-  sweep(limit: number, expired: TerminalState, graceMs: number) {
-    return this.#commits.write(() => commands.sweep(this.#q, limit, expired, graceMs, this.#clock.now()), {
-      flush: true, // An end that was seen must not come undone by a power cut.
-      changed: (swept) => swept.expired,
-    });
+  async sweep(limit: number, expired: TerminalState, graceMs: number) {
+    const swept = await sweep(this.#commits, this.#q, this.#clock, { limit, expired, graceMs });
+    await this.#upkeep.round();
+    return swept;
+  }
+
+  async storage() {
+    return this.#upkeep.size();
+  }
+
+  async secret(): Promise<Uint8Array> {
+    const fresh = Buffer.from(this.#random.bytes(SECRET_BYTES)).toString('base64url');
+    const secret = await this.#commits.write(() => commands.secret(this.#q, fresh), { flush: true });
+    return Buffer.from(secret, 'base64url');
   }
 
   async close(): Promise<void> {

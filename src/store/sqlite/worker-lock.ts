@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isBusy } from './group-commit.ts';
+import { isBusy } from './errors.ts';
 
 /** Ends the ids of workers that hold a lock file; for the others only the lease speaks. */
 const LOCKED = '+lock';

@@ -15,7 +15,16 @@ export interface DeclaredCapabilities {
  */
 export function declaredCapabilities(clientCapabilities: unknown): DeclaredCapabilities {
   const capabilities = isJsonObject(clientCapabilities) ? clientCapabilities : {};
-  return { tasks: declaresTasks(capabilities.extensions), abilities: { form: declaresForm(capabilities.elicitation) } };
+  const { elicitation, sampling, roots } = capabilities;
+  return {
+    tasks: declaresTasks(capabilities.extensions),
+    abilities: {
+      form: declaresForm(elicitation),
+      url: isJsonObject(elicitation) && isJsonObject(elicitation.url),
+      sampling: isJsonObject(sampling),
+      roots: isJsonObject(roots),
+    },
+  };
 }
 
 /** Any object means support: its members are settings that later revisions may add. */

@@ -1,18 +1,6 @@
-import { type Answer, isJsonObject, type JsonValue, type TaskId } from '../../core/index.ts';
+import { type Answer, isJsonObject, type JsonValue, type Question } from '../../core/index.ts';
+import type { Decoded } from '../decoded.ts';
 import { METHODS } from './names.ts';
-
-export type Decoded<Value> = { ok: true; value: Value } | { ok: false; message: string };
-
-/** Longer ids are nobody's: ours are a few dozen characters. Refused before anything is looked up. */
-const MAX_ID_LENGTH = 1_024;
-
-/** `taskId` of a `tasks/*` request. Bad peer input never throws. */
-export function decodeTaskId(params: unknown): Decoded<TaskId> {
-  const taskId = isJsonObject(params) ? params.taskId : undefined;
-  if (typeof taskId !== 'string') return { ok: false, message: 'params.taskId: expected a string' };
-  // Whether too long or too short to be an id, it is one that does not exist.
-  return { ok: true, value: taskId.length > MAX_ID_LENGTH ? '' : taskId };
-}
 
 /** Where the answers of a `tasks/update` stand from when it arrives until it is decoded. */
 const KEPT_RESPONSES = 'longcall/inputResponses';
@@ -33,18 +21,29 @@ export function keepResponses(message: unknown): void {
  * at: anything may stand under others, and is ignored.
  * @see ext-tasks 2026-07-28, "Task Update"
  */
-export function decodeAnswers(params: unknown, openKeys: ReadonlySet<string>): Decoded<Map<string, Answer>> {
-  const responses = isJsonObject(params) ? params[KEPT_RESPONSES] : undefined;
+export function decodeAnswers(params: unknown, open: ReadonlyMap<string, Question>): Decoded<Map<string, Answer>> {
+  return decodeResponses(isJsonObject(params) ? params[KEPT_RESPONSES] : undefined, open);
+}
+
+/** The same for answers as they came. */
+export function decodeResponses(responses: unknown, open: ReadonlyMap<string, Question>): Decoded<Map<string, Answer>> {
   if (!isJsonObject(responses)) return { ok: false, message: 'params.inputResponses: expected an object' };
   const answers = new Map<string, Answer>();
-  for (const key of openKeys) {
+  for (const [key, { kind }] of open) {
     if (!Object.hasOwn(responses, key)) continue;
-    const answer = decodeAnswer(responses[key]);
+    const answer = decodeAnswer(kind, responses[key]);
     if (!answer.ok) return { ok: false, message: `inputResponses.${key}: ${answer.message}` };
     answers.set(key, answer.value);
   }
   return { ok: true, value: answers };
 }
+
+const RESULTS = {
+  form: 'an elicitation result',
+  url: 'an elicitation result',
+  sampling: 'a sampling result',
+  roots: 'a list of roots',
+} as const satisfies Record<Question['kind'], string>;
 
 /** What a repeated call brings along from its earlier rounds: not validated, unless the server verifies its state. */
 export interface EarlierRounds {
@@ -60,8 +59,14 @@ export function earlierRounds(request: {
   return { answers: request.inputResponses, state: request.requestState() };
 }
 
-function decodeAnswer(response: unknown): Decoded<Answer> {
-  if (!isJsonObject(response)) return { ok: false, message: 'expected an elicitation result' };
+/** What fits the question is for the engine to say. */
+function decodeAnswer(kind: Question['kind'], response: unknown): Decoded<Answer> {
+  if (!isJsonObject(response)) return { ok: false, message: `expected ${RESULTS[kind]}` };
+  if (kind === 'sampling' || kind === 'roots') {
+    const { _meta, resultType: _said, ...content } = response;
+    return { ok: true, value: { action: 'accept', content } };
+  }
+  if (kind === 'url' && response.action === 'accept') return { ok: true, value: { action: 'accept', content: {} } };
   const { action, content } = response;
   switch (action) {
     case 'decline':

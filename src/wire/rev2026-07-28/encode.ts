@@ -1,16 +1,14 @@
 import {
   isJsonObject,
-  isTerminal,
   type JsonObject,
-  type JsonValue,
   pollIntervalMs,
   type Question,
-  type TaskProgress,
   type TaskRecord,
   type TaskState,
   unreachable,
 } from '../../core/index.ts';
 import { OUTCOME_META_KEY } from '../outbox.ts';
+import { statusMessageOf, toIso } from '../status-message.ts';
 import { PROGRESS_META_KEY, RELATED_TASK_META_KEYS } from './names.ts';
 
 const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, ...RELATED_TASK_META_KEYS]);
@@ -73,17 +71,31 @@ function payloadOf(state: TaskState): JsonObject {
 }
 
 // From entries, since a key may be called `__proto__`.
-function encodeQuestions(questions: Record<string, Question>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(questions).map(([key, { message, schema }]) => [
-      key,
-      { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } },
-    ]),
-  );
+export function encodeQuestions(questions: Record<string, Question>): JsonObject {
+  return Object.fromEntries(Object.entries(questions).map(([key, question]) => [key, encodeQuestion(question)]));
+}
+
+function encodeQuestion(question: Question): JsonObject {
+  switch (question.kind) {
+    case 'form': {
+      const { message, schema } = question;
+      return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } };
+    }
+    case 'url': {
+      const { message, url } = question;
+      return { method: 'elicitation/create', params: { mode: 'url', message, url } };
+    }
+    case 'sampling':
+      return { method: 'sampling/createMessage', params: question.params };
+    case 'roots':
+      return { method: 'roots/list' };
+    default:
+      return unreachable(question);
+  }
 }
 
 /** As the request itself would have been answered. */
-function encodeInlinedResult(result: JsonObject): JsonObject {
+export function encodeInlinedResult(result: JsonObject): JsonObject {
   return { ...plainResult(result), resultType: 'complete' };
 }
 
@@ -101,22 +113,4 @@ export function plainResult(result: JsonObject): JsonObject {
 /** What a call is answered with before any task exists: a result, or a request for input. */
 export function immediateAnswer(respond: JsonObject): JsonObject {
   return respond.resultType === 'input_required' ? respond : plainResult(respond);
-}
-
-/** Progress has no field of its own, so the message carries it; an ended task says how it ended. */
-function statusMessageOf({ state, statusMessage, progress }: TaskRecord): string | undefined {
-  if (state.status === 'failed') return state.error.message;
-  if (state.status === 'cancelled') return state.reason;
-  if (isTerminal(state)) return undefined;
-  return statusMessage ?? (progress === undefined ? undefined : progressText(progress));
-}
-
-/** `45/100 name`, `45 name`, `45/100`. */
-function progressText({ progress, total, message }: TaskProgress): string {
-  const count = total === undefined ? `${progress}` : `${progress}/${total}`;
-  return message === undefined || message === '' ? count : `${count} ${message}`;
-}
-
-function toIso(milliseconds: number): JsonValue {
-  return new Date(milliseconds).toISOString();
 }

@@ -1,5 +1,26 @@
+export { type Decoded, decodeTaskId } from '../decoded.ts';
 export { declaredCapabilities } from './capabilities.ts';
-export { type Decoded, decodeAnswers, decodeTaskId, earlierRounds, keepResponses } from './decode.ts';
-export { encodeAck, encodeHandle, encodeTask, immediateAnswer, plainResult } from './encode.ts';
+export { decodeAnswers, decodeResponses, earlierRounds, keepResponses } from './decode.ts';
+export { encodeAck, encodeHandle, encodeInlinedResult, encodeTask, immediateAnswer, plainResult } from './encode.ts';
 export { encodeError, internalError, invalidParams, missingTasksCapability } from './errors.ts';
-export { METHODS, REVISION, TASKS_EXTENSION } from './names.ts';
+export { isTaskMethod, LISTEN_METHOD, METHODS, REVISION, TASKS_EXTENSION } from './names.ts';
+export { decodeRelatedTaskIds } from './related.ts';
+export { decodeRound, encodeInputRequired, hasRound, keepRound } from './rounds.ts';
+export {
+  cancelledRequest,
+  decodeTaskIds,
+  encodeCancelRequest,
+  encodeListenCancelled,
+  encodeListenResult,
+  encodeResourceUpdated,
+  encodeTaskPush,
+  grantedBy,
+  isListenRequest,
+  type Listen,
+  type ListenId,
+  readListen,
+  serverInfoOf,
+  subscriptionOf,
+  withoutFilter,
+  withTasksGranted,
+} from './subscriptions.ts';

@@ -12,3 +12,17 @@ export const RELATED_TASK_META_KEYS = [
 ] as const;
 
 export const METHODS = { get: 'tasks/get', update: 'tasks/update', cancel: 'tasks/cancel' } as const;
+const methods: ReadonlySet<string> = new Set(Object.values(METHODS));
+
+/** Whether a request of this name is about a task that is there already. */
+export function isTaskMethod(method: string | null | undefined): boolean {
+  return typeof method === 'string' && methods.has(method);
+}
+
+/** Asks to be told of changes, of tasks among others. */
+export const LISTEN_METHOD = 'subscriptions/listen';
+
+export const CLIENT_CAPABILITIES_META_KEY = 'io.modelcontextprotocol/clientCapabilities';
+export const SERVER_INFO_META_KEY = 'io.modelcontextprotocol/serverInfo';
+/** Names the listen request on everything that is sent for it. */
+export const SUBSCRIPTION_META_KEY = 'io.modelcontextprotocol/subscriptionId';

@@ -5,7 +5,8 @@ import { type Check, failureOf, type View } from './check.ts';
 interface Keyed {
   taskId: string;
   input: string;
-  repeated: boolean;
+  /** How often it was asked for again, less the requests that broke off. */
+  repeats: number;
 }
 
 /** P8: the same key with the same arguments is the same task, with other arguments an error; for as long as its TTL. */
@@ -20,10 +21,11 @@ export class Repeats implements Check {
       const first = this.#tasks.get(place(task, options) ?? '');
       if (first === undefined || first.input === canonicalJson(task.input)) yield 'a repeated create was refused';
     }
-    if (fact.kind === 'store' && fact.method === 'cancelOrphan' && fact.result === 'cancelled') {
+    if (fact.kind === 'store' && fact.method === 'cancelOrphan') {
       const keyed = [...this.#tasks.values()].find(({ taskId }) => taskId === fact.args[0]);
-      if (keyed?.repeated === true)
+      if (keyed !== undefined && keyed.repeats > 0 && fact.result === 'cancelled')
         yield `${view.model.alias(keyed.taskId)} was given up, though its caller had come again`;
+      if (keyed !== undefined && keyed.repeats > 0) keyed.repeats -= 1;
     }
     if (failureOf(fact)?.code === 'IDEMPOTENCY_CONFLICT' && fact.kind === 'returned' && fact.call.key === undefined) {
       yield 'a create without a key was refused because of its key';
@@ -42,13 +44,13 @@ export class Repeats implements Check {
       (model.ttlMs === null || view.latestWallSince(model.created.at) < model.created.wall + model.ttlMs);
     if (fact.result.outcome === 'created') {
       if (known) yield `a repeated create made a second task beside ${model.alias}`;
-      this.#tasks.set(key, { taskId, input: canonicalJson(task.input), repeated: false });
+      this.#tasks.set(key, { taskId, input: canonicalJson(task.input), repeats: 0 });
       return;
     }
     if (first === undefined) yield 'a create was answered with a task that its key never made';
     else if (first.taskId !== taskId) yield `a repeated create was answered with another task than ${model?.alias}`;
     else if (first.input !== canonicalJson(task.input)) yield `other arguments were answered with ${model?.alias}`;
-    else first.repeated = true;
+    else first.repeats += 1;
   }
 }
 

@@ -55,7 +55,7 @@ function* problems(row: Row, alias: string): Iterable<string> {
 
 const SQL = `select id, status, run_state, event_seq,
   (select count(*) from input_requests where task_id = id and answered_at is null) as open_questions,
-  (select count(*) from task_payloads where task_id = id and kind in ('result', 'error')) as outcomes,
-  (select count(*) from attempts where task_id = id and ended_at is null) as open_attempts,
-  (select max(seq) from events where task_id = id) as last_event
+  (select count(*) from task_payloads where task_row = row_id and kind in ('result', 'error')) as outcomes,
+  (select count(*) from attempts where task_row = row_id and ended_at is null) as open_attempts,
+  (select max(seq) from events where task_row = row_id) as last_event
   from tasks`;

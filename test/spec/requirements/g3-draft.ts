@@ -1,17 +1,17 @@
-import { open, type Row } from './row.ts';
+import { claimed, open, type Row } from './row.ts';
 
 /** Server side of the draft after 2026-07-28: related tasks. */
 // biome-ignore format: two lines a requirement read like the table they are.
 export const g3DraftServer: readonly Row[] = [
-  ['G3D-S-01', 'O', open('C'), 'ED',
+  ['G3D-S-01', 'O', claimed, 'ED',
     'Ignore it entirely, silently'],
-  ['G3D-S-02', 'M', open('C'), 'ED Related Tasks; Security',
+  ['G3D-S-02', 'M', claimed, 'ED Related Tasks; Security',
     'Authorize each id as for `tasks/get` before any use'],
-  ['G3D-S-03', 'S', open('C'), 'ED',
+  ['G3D-S-03', 'S', claimed, 'ED',
     'Unknown or foreign ids: as if absent; do not reveal existence'],
-  ['G3D-S-04', 'S', open('C'), 'ED',
+  ['G3D-S-04', 'S', claimed, 'ED',
     'Empty array = absent; ignore duplicates; ignore entries above an own limit'],
-  ['G3D-S-05', 'M', open('C'), 'ED',
+  ['G3D-S-05', 'M', claimed, 'ED',
     'Presence never triggers task creation'],
 ];
 

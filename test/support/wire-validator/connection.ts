@@ -1,7 +1,7 @@
 // Follows one connection: which requests are open on it, and whether what the server sends answers them by the book.
 import { schemaProblems } from '../../spec/schemas.ts';
 import { isObject, type Json, metaKey, objectAt, TASKS } from './json.ts';
-import { legacyProblems } from './legacy.ts';
+import { fromBeforeProblems, isFromBefore, legacyNotificationProblems, legacyProblems } from './legacy.ts';
 import { ProgressTokens } from './progress-tokens.ts';
 import {
   type Definition,
@@ -38,6 +38,8 @@ interface OpenRequest {
 
 export interface ConnectionOptions {
   histories: TaskHistories;
+  /** Tokens of tasks whose progress may come on another connection. @default none does */
+  taskTokens?: Map<unknown, number>;
   /** Called for each message checked. */
   count: () => void;
   report: (violations: readonly Violation[]) => void;
@@ -55,13 +57,14 @@ export class WireConnection {
   readonly #subscriptions: Subscriptions;
   // A hostile client may use an id twice: then each gets one answer, in any order.
   readonly #open = new Map<RequestId, OpenRequest[]>();
-  readonly #progress = new ProgressTokens();
+  readonly #progress: ProgressTokens;
   #revision: WireRevision | undefined;
   #version: string | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#subscriptions = new Subscriptions(options.histories);
+    this.#progress = new ProgressTokens(options.taskTokens);
   }
 
   /** Takes note of what a client sends. `revision` is for requests that do not say it: that of the header or session. */
@@ -142,13 +145,14 @@ export class WireConnection {
     const { method, revision } = request;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
-    const definition = definitionOfResult(revision, method, result);
+    const before = isFromBefore(request);
+    const definition = definitionOfResult(before ? '2025-11-25' : revision, method, result);
     if (!definition) return [{ path: '/result', reason: `must be an error: ${revision} has no ${method}` }];
     if (method === 'initialize') this.#version = String(result['protocolVersion']);
     const problems = schemaProblems(...definition, result);
-    problems.push(
-      ...(revision === '2026-07-28' ? this.#modern(request, message['id'], result) : legacyProblems(request, result)),
-    );
+    if (before) problems.push(...fromBeforeProblems(request, result));
+    else if (revision === '2026-07-28') problems.push(...this.#modern(request, message['id'], result));
+    else problems.push(...legacyProblems(request, result));
     return at('/result', problems);
   }
 
@@ -160,8 +164,7 @@ export class WireConnection {
       problems.push({ path: '/resultType', reason: `must be ${types.join(' or ')} for ${method}` });
     }
     const declared = isObject(objectAt(capabilities, 'extensions')[TASKS]);
-    // A client of 2025-11-25 may look after the tasks it made there.
-    if (taskMethods.includes(method) && !declared && !isObject(capabilities['tasks'])) {
+    if (taskMethods.includes(method) && !declared) {
       problems.push({ path: '', reason: 'must be error -32021: the request did not declare the extension' });
     }
     switch (method) {
@@ -219,7 +222,7 @@ export class WireConnection {
     const params = objectAt(message, 'params');
     const problems = schemaProblems(...definition, message);
     if (method === 'notifications/progress') problems.push(...this.#progress.notified(params));
-    if (revision !== '2026-07-28') return problems;
+    if (revision !== '2026-07-28') return [...problems, ...legacyNotificationProblems(method, params, this.#version)];
     if (method === 'notifications/message' && !this.#requests().some(asksForLog)) {
       problems.push({ path: '', reason: 'must be asked for: no open request names a logLevel' });
     }
@@ -234,7 +237,10 @@ export class WireConnection {
   #serverRequest(revision: WireRevision, message: Json): Problem[] {
     const method = String(message['method']);
     const definition: Definition | undefined = definitionOfServerRequest(revision, method);
-    if (definition) return schemaProblems(...definition, message);
+    if (definition) {
+      const own = legacyNotificationProblems(method, objectAt(message, 'params'), this.#version);
+      return [...schemaProblems(...definition, message), ...own];
+    }
     return [{ path: '/method', reason: `must be no request: a server of ${revision} does not send ${method}` }];
   }
 

@@ -6,10 +6,18 @@ import type { Problem } from './violation.ts';
 export class ProgressTokens {
   /** The last value told for each token that may be used. */
   readonly #told = new Map<unknown, number>();
+  /** The same, for tasks whose requestor has no session: each of its requests is a connection of its own. */
+  readonly #elsewhere: Map<unknown, number>;
+
+  constructor(elsewhere: Map<unknown, number> = new Map()) {
+    this.#elsewhere = elsewhere;
+  }
 
   asked(params: Json): void {
     const token = tokenOf(params);
-    if (token !== undefined) this.#told.set(token, -Infinity);
+    if (token === undefined) return;
+    this.#told.set(token, -Infinity);
+    if (isObject(params['task'])) this.#elsewhere.set(token, -Infinity);
   }
 
   answered(revision: WireRevision, params: Json): void {
@@ -19,11 +27,13 @@ export class ProgressTokens {
   }
 
   notified(params: Json): Problem[] {
-    const before = this.#told.get(params['progressToken']);
+    const token = params['progressToken'];
+    const told = this.#told.has(token) ? this.#told : this.#elsewhere;
+    const before = told.get(token);
     if (before === undefined)
       return [{ path: '/params/progressToken', reason: 'must be the token of an open request' }];
     const progress = Number(params['progress']);
-    this.#told.set(params['progressToken'], progress);
+    told.set(token, progress);
     return progress > before ? [] : [{ path: '/params/progress', reason: `must rise above ${before}` }];
   }
 }

@@ -1,4 +1,4 @@
-import { IdempotencyConflictError, LimitExceededError, type NewTask } from '../../../core/index.ts';
+import { IdempotencyConflictError, isTerminal, LimitExceededError, type NewTask } from '../../../core/index.ts';
 import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
 import { newTaskRow, ownerColumns, toRecord } from '../rows.ts';
 import { type Command, one, run } from '../statement.ts';
@@ -63,7 +63,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
 function* findByKey(
   q: Statements,
   task: NewTask,
-  idempotency: { key: string; requestHash: string },
+  idempotency: NonNullable<CreateOptions['idempotency']>,
   now: number,
 ): Command<Created | undefined> {
   const owner = ownerColumns(task.principal);
@@ -72,6 +72,7 @@ function* findByKey(
   if (found.request_hash !== idempotency.requestHash) throw new IdempotencyConflictError();
   const record = yield* readRecord(q, found.task_id, task.principal, now);
   if (record === undefined) return undefined;
+  if (idempotency.whileOpen === true && isTerminal(record.state)) return undefined;
   yield* run(q.countRepeat, { id: record.taskId });
   return { task: record, outcome: 'existing' };
 }

@@ -11,7 +11,7 @@ import {
 import type { Applied, Lease, LostLease } from '../../store.ts';
 import { ownerColumns } from '../rows.ts';
 import type { AttemptOutcome } from '../schema.ts';
-import { all, type Command, one, run } from '../statement.ts';
+import { type Command, one, run } from '../statement.ts';
 import type { ControlRow, Statements } from '../statements.ts';
 
 const NO_QUESTIONS: InputRequests = {};
@@ -122,7 +122,7 @@ export function* cancel(
   return (yield* end(q, row, ending, now)) ? 'cancelled' : 'already_terminal';
 }
 
-/** Cancels a task whose request nobody repeated; one that was asked for again has somebody who knows it. */
+/** Cancels a task that nobody asks for any more: each request for it that breaks off takes back one. */
 export function* cancelOrphan(
   q: Statements,
   taskId: TaskId,
@@ -131,7 +131,9 @@ export function* cancelOrphan(
   now: number,
 ): Command<'cancelled' | 'already_terminal' | undefined> {
   const key = yield* one(q.readRepeats, { id: taskId });
-  return key !== undefined && key.repeats > 0 ? undefined : yield* cancel(q, taskId, principal, reason, now);
+  if (key === undefined || key.repeats === 0) return yield* cancel(q, taskId, principal, reason, now);
+  yield* run(q.takeBackRepeat, { id: taskId });
+  return undefined;
 }
 
 export function* recover(
@@ -155,25 +157,4 @@ export function* recover(
   const body = JSON.stringify({ worker: lost.workerId, attempt: lost.attempt });
   yield* run(q.insertEvent, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body, now });
   return 'applied';
-}
-
-export function* sweep(
-  q: Statements,
-  limit: number,
-  expired: TerminalState,
-  graceMs: number,
-  now: number,
-): Command<{ expired: TaskId[]; deleted: number }> {
-  const ended: TaskId[] = [];
-  for (const { id } of yield* all(q.listExpired, { now, limit })) {
-    const row = yield* one(q.readControl, { id });
-    if (row === undefined) continue;
-    const deleteAt = now + Math.max(graceMs, 2 * (row.poll_ms ?? 0));
-    if (yield* end(q, row, { outcome: expired, attempt: 'expired', deleteAt }, now)) ended.push(id);
-  }
-  const deletable = yield* all(q.listDeletable, { now, limit });
-  for (const { id } of deletable) {
-    for (const statement of q.deletes) yield* run(statement, { id });
-  }
-  return { expired: ended, deleted: deletable.length };
 }

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type Question,
+  questionText,
   type RpcErrorObject,
   TASK_STATUSES,
   type TaskId,
@@ -36,27 +37,28 @@ export function* listTasks(
   limit: number,
 ): Command<{ tasks: TaskOverview[]; next: Position | undefined }> {
   const { principal, name, since = 0, labels } = filter;
-  const from = { beforeAt: before.at, beforeId: before.id };
-  const last = yield* one(q.keyOlderThan, { ...from, since, skip: SCAN - 1 });
+  const tasks = principal === undefined ? q.ofEverybody : q.ofPrincipal;
+  const owner = principal === undefined ? { tenant: null, principal: null } : ownerColumns(principal);
+  const from = { beforeAt: before.at, beforeId: before.id, ...owner };
+  const last = yield* one(tasks.keyOlderThan, { ...from, since, skip: SCAN - 1 });
   const [s1, s2 = null, s3 = null, s4 = null, s5 = null] = statusesOf(filter);
-  const rows = yield* all(q.listOverviews, {
+  const rows = yield* all(tasks.overviews, {
     ...from,
     lastAt: last?.created_at ?? since,
     lastId: last?.id ?? '',
-    ...(principal === undefined ? { tenant: null, principal: null } : ownerColumns(principal)),
     tool: name ?? null,
     ...{ s1: s1 as TaskStatus, s2, s3, s4, s5 },
     limit: labels === undefined ? limit : SCAN,
   });
   const matches = rows.map(toOverview).filter((task) => hasLabels(task, labels));
-  const tasks = matches.slice(0, limit);
-  const end = tasks.at(-1);
-  if (end !== undefined && tasks.length === limit) {
-    const place = { beforeAt: end.createdAt, beforeId: end.taskId };
-    const older = yield* one(q.keyOlderThan, { ...place, since, skip: 0 });
-    return { tasks, next: older && { at: end.createdAt, id: end.taskId } };
+  const found = matches.slice(0, limit);
+  const end = found.at(-1);
+  if (end !== undefined && found.length === limit) {
+    const place = { beforeAt: end.createdAt, beforeId: end.taskId, ...owner };
+    const older = yield* one(tasks.keyOlderThan, { ...place, since, skip: 0 });
+    return { tasks: found, next: older && { at: end.createdAt, id: end.taskId } };
   }
-  return { tasks, next: last && { at: last.created_at, id: last.id } };
+  return { tasks: found, next: last && { at: last.created_at, id: last.id } };
 }
 
 function statusesOf({ status }: TaskFilter): readonly TaskStatus[] {
@@ -112,7 +114,7 @@ export function* inspectTask(q: Statements, taskId: TaskId): Command<TaskInspect
   const questions = asked.map(
     (question): InspectedQuestion => ({
       key: question.request_key,
-      message: (JSON.parse(question.question) as Question).message,
+      message: questionText(JSON.parse(question.question) as Question),
       askedAt: question.created_at,
       ...(question.deadline !== null && { deadline: question.deadline }),
       ...(question.answered_at !== null && { answeredAt: question.answered_at }),

@@ -3,9 +3,6 @@ import { type Command, one, run } from '../statement.ts';
 import type { NewTaskRow, Statements } from '../statements.ts';
 import { type Ending, end } from './end.ts';
 
-/** Log rows deleted by one command. */
-const LOG_PIECE = 200;
-
 /** A new task like the old one, as if its request had come again; each says in its timeline which the other is. */
 export function* requeue(
   q: Statements,
@@ -77,13 +74,4 @@ export function* cancelTasks(
 export function* hide(q: Statements, taskId: TaskId, now: number): Command<boolean> {
   yield* cancelTasks(q, [taskId], 'deleted by an operator', 'operator', now);
   return (yield* run(q.hide, { id: taskId, now })) === 1;
-}
-
-/** Deletes a piece of the task's log; false when nothing is left. */
-export function* deleteLogPiece(q: Statements, taskId: TaskId): Command<boolean> {
-  return (yield* run(q.deleteLogPiece, { id: taskId, limit: LOG_PIECE })) > 0;
-}
-
-export function* deleteTask(q: Statements, taskId: TaskId): Command<void> {
-  for (const statement of q.deletes) yield* run(statement, { id: taskId });
 }

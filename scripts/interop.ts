@@ -1,0 +1,140 @@
+// `npm run interop`: clients we did not write, in exact versions, against a server made of Longcall's public API, over HTTP
+// and stdio, with a SQLite file. Each plays every scenario of scripts/interop/scenarios.ts; test/interop/cannot.ts names what
+// a client cannot do. `--peer TEXT` and `--only SCENARIO` choose some of them.
+import { parseArgs } from 'node:util';
+import { cannot, type Inability } from '../test/interop/cannot.ts';
+import { endAll } from './conformance/children.ts';
+import { NotInstallableError } from './interop/installed.ts';
+import type { Peer, PeerKind } from './interop/peer.ts';
+import { extTasks, extTasksLegacy } from './interop/peers/ext-tasks.ts';
+import { inspector, inspectorLegacy } from './interop/peers/inspector.ts';
+import { sdkV1 } from './interop/peers/sdk-v1.ts';
+import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
+import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
+import { Site, type TransportName } from './interop/site.ts';
+
+const KINDS: readonly PeerKind[] = [
+  sdkV2,
+  sdkV2Declaring,
+  sdkV2Legacy,
+  sdkV1,
+  extTasks,
+  extTasksLegacy,
+  inspector,
+  inspectorLegacy,
+];
+const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
+/** No scenario takes longer, and no client takes longer to leave, in milliseconds. */
+const SCENARIO_PATIENCE_MS = 45_000;
+const CLOSE_PATIENCE_MS = 10_000;
+
+const { values: flags } = parseArgs({ options: { peer: { type: 'string' }, only: { type: 'string' } } });
+const kinds = KINDS.filter(({ name }) => name.includes(flags.peer ?? ''));
+const chosen = SCENARIOS.filter((name) => flags.only === undefined || name === flags.only);
+
+let passed = 0;
+let failed = 0;
+let skipped = 0;
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+if (kinds.length === 0) problem(`there is no such peer; there are ${KINDS.map(({ name }) => name).join(', ')}`);
+if (chosen.length === 0) problem(`there is no such scenario; there are ${SCENARIOS.join(', ')}`);
+for (const kind of kinds) {
+  for (const transport of TRANSPORTS) {
+    if (interrupted) break;
+    await visit(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
+  }
+}
+await endAll();
+if (interrupted) problem('interrupted');
+console.log(`interop: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+// Not left to what clients may have forgotten to close.
+process.exit(failed === 0 ? 0 : 1);
+
+/** One client and one server play all scenarios. */
+async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
+  console.log(`\n${kind.name} over ${transport}`);
+  const scenarios = chosen.filter((name) => kind.scenarios?.includes(name) ?? true);
+  const site = await Site.open(transport, kind.server);
+  let peer: Peer | undefined;
+  const leave = async (): Promise<void> => {
+    const leaving = peer;
+    peer = undefined;
+    if (leaving !== undefined) await within(CLOSE_PATIENCE_MS, leaving.close()).catch(() => {}); // Its server is ended below.
+  };
+  const join = async (): Promise<Peer> => {
+    peer ??= await within(SCENARIO_PATIENCE_MS, kind.connect(site));
+    return peer;
+  };
+  try {
+    await join();
+    for (const name of scenarios) {
+      if (interrupted) return;
+      const unable = cannot[kind.name]?.[name];
+      if (unable !== undefined && unable.triedForMs === undefined) {
+        skip(name, unable.reason);
+        continue;
+      }
+      const stage = { kind, site, peer: await join(), gate: name, reconnect };
+      const started = performance.now();
+      const error = await within(unable?.triedForMs ?? SCENARIO_PATIENCE_MS, play[name](stage)).then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      report(name, error, unable, performance.now() - started);
+      if (error !== undefined) await leave(); // Whatever it is still busy with, it is not to be in the way.
+    }
+    if (site.validator.violations.length > 0) site.validator.assertClean();
+  } catch (error) {
+    if (!(error instanceof NotInstallableError)) throw error;
+    for (const name of scenarios) skip(name, error.message);
+  } finally {
+    await leave();
+    await site.close();
+  }
+
+  async function reconnect(): Promise<Peer> {
+    if (transport === 'stdio') await leave(); // Its connection has died with the server.
+    return join();
+  }
+}
+
+function report(name: ScenarioName, error: Error | undefined, unable: Inability | undefined, ms: number): void {
+  const time = `${ms.toFixed(0).padStart(6)} ms`;
+  if (error === undefined && unable === undefined) {
+    passed += 1;
+    console.log(`  ${name.padEnd(15)} ok     ${time}`);
+  } else if (error === undefined) {
+    problem(`${name} is in test/interop/cannot.ts, but works: take it from there`);
+  } else if (unable === undefined) {
+    failed += 1;
+    console.log(`  ${name.padEnd(15)} FAILED ${time}\n${error.stack ?? error.message}`);
+  } else {
+    skip(name, unable.reason);
+    if (flags.only !== undefined) console.log(error.message);
+  }
+}
+
+function skip(name: ScenarioName, reason: string): void {
+  skipped += 1;
+  console.log(`  ${name.padEnd(15)} skipped: ${reason}`);
+}
+
+function problem(message: string): void {
+  failed += 1;
+  console.log(`interop: ${message}`);
+}
+
+async function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done after ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Nothing more is begun, and what runs is ended. */
+function interrupt(): void {
+  interrupted = true;
+  void endAll();
+}

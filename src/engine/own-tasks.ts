@@ -1,0 +1,203 @@
+import {
+  type Answer,
+  AnswerInvalidError,
+  type Clock,
+  isTerminal,
+  type Logger,
+  type Principal,
+  type Question,
+  type TaskId,
+  TaskNotFoundError,
+  type TaskRecord,
+} from '../core/index.ts';
+import type { LogPage, TaskStore } from '../store/index.ts';
+import { answerProblem } from './form-schema.ts';
+import { type LogReadOptions, logRange } from './inspector.ts';
+import type { Maintenance } from './maintenance.ts';
+import { type PollSettings, Polls } from './polls.ts';
+import { Watchers } from './watchers.ts';
+
+export interface OwnTasksParts {
+  clock: Clock;
+  logger: Logger;
+  settings: PollSettings & { orphanGraceMs: number };
+}
+
+/** What a requestor may do with tasks of its own; those of others are as if they were not there. */
+export abstract class OwnTasks<Parts extends OwnTasksParts> {
+  protected readonly parts: Parts;
+  protected readonly watchers = new Watchers();
+  readonly #polls: Polls;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+    this.#polls = new Polls(parts.clock, parts.settings);
+  }
+
+  protected abstract opened(): Promise<{ store: TaskStore; maintenance: Maintenance }>;
+
+  /** @throws {TaskNotFoundError} when it is unknown, expired or another principal's. */
+  async get(taskId: TaskId, principal: Principal): Promise<TaskRecord> {
+    const opened = await this.opened();
+    const record = await opened.store.get(taskId, principal);
+    if (record === undefined) throw new TaskNotFoundError();
+    if (isTerminal(record.state) || record.expiresAt === null || record.expiresAt > this.parts.clock.now())
+      return record;
+    // Past its TTL and not swept yet: what a reader is told must not depend on how busy the sweeper is.
+    await opened.maintenance.run();
+    return (await opened.store.get(taskId, principal)) ?? raise(new TaskNotFoundError());
+  }
+
+  /**
+   * As `get`, for a peer that polls: not faster than `maxPollsPerSecond`.
+   * @throws {TaskNotFoundError} as `get`; {@link RateLimitedError} when too many of its polls wait already.
+   */
+  async poll(taskId: TaskId, principal: Principal, signal?: AbortSignal): Promise<TaskRecord> {
+    await this.#polls.admit(taskId, principal, (listener) => this.watch(taskId, listener), signal);
+    return this.get(taskId, principal);
+  }
+
+  /**
+   * Deletes a task with all that was kept of it; one that is still open is cancelled first.
+   * @throws {TaskNotFoundError} as `get`.
+   */
+  async delete(taskId: TaskId, principal: Principal): Promise<void> {
+    await this.cancel(taskId, principal, 'deleted by its owner');
+    const { store } = await this.opened();
+    if (!(await store.remove(taskId))) throw new TaskNotFoundError();
+  }
+
+  /**
+   * Records answers by key; keys that are not open are ignored.
+   * @throws {TaskNotFoundError} as `get`.
+   * @throws {AnswerInvalidError} when an answer does not fit its question; then none is recorded.
+   */
+  async answer(taskId: TaskId, principal: Principal, answers: ReadonlyMap<string, Answer>): Promise<void> {
+    const { store } = await this.opened();
+    await this.get(taskId, principal);
+    const open = await store.openQuestions(taskId, principal);
+    if (open === undefined) throw new TaskNotFoundError();
+    for (const { key, question } of open) {
+      const given = answers.get(key);
+      const problem = given === undefined ? undefined : answerProblem(question, given);
+      if (problem !== undefined) throw new AnswerInvalidError(key, problem);
+    }
+    if ((await store.answer(taskId, principal, answers)) === undefined) throw new TaskNotFoundError();
+  }
+
+  /** The questions that wait for an answer. @throws {TaskNotFoundError} as `get`. */
+  async openQuestions(taskId: TaskId, principal: Principal): Promise<Map<string, Question>> {
+    const { store } = await this.opened();
+    await this.get(taskId, principal);
+    const open = await store.openQuestions(taskId, principal);
+    if (open === undefined) throw new TaskNotFoundError();
+    return new Map(open.map(({ key, question }) => [key, question]));
+  }
+
+  /**
+   * The principal's tasks, newest first.
+   * @throws {TypeError} when the cursor is not one that an earlier page gave.
+   */
+  async list(
+    principal: Principal,
+    options: { limit: number; cursor?: string },
+  ): Promise<{ tasks: TaskRecord[]; nextCursor?: string }> {
+    const { store } = await this.opened();
+    const { tasks, nextCursor } = await store.list({ principal, ...options });
+    const records = await Promise.all(tasks.map(({ taskId }) => store.get(taskId, principal)));
+    // What expired between the two looks is not there for `get` either.
+    return {
+      tasks: records.filter((record) => record !== undefined),
+      ...(nextCursor !== undefined && { nextCursor }),
+    };
+  }
+
+  /**
+   * Decides the cancel at once. A task that is over stays as it is.
+   * @throws {TaskNotFoundError} as `get`.
+   */
+  async cancel(taskId: TaskId, principal: Principal, reason?: string): Promise<'cancelled' | 'already_terminal'> {
+    const { store } = await this.opened();
+    await this.get(taskId, principal); // A life that is over is over for this method too, swept or not.
+    const outcome = await store.cancel(taskId, principal, reason);
+    if (outcome === undefined) throw new TaskNotFoundError();
+    return outcome;
+  }
+
+  /**
+   * The request that made the task broke off before its caller learned of it. Without an idempotency key nobody can
+   * ever find it, so it is cancelled at once; with one, its caller has a while to ask again.
+   */
+  async abandon(taskId: TaskId, principal: Principal, keyed: boolean): Promise<void> {
+    const reason = 'the request was cancelled before its task was known to the caller';
+    const { store } = await this.opened();
+    if (!keyed) {
+      await store.cancelOrphan(taskId, principal, reason); // Another call may have joined it.
+      return;
+    }
+    const { clock, logger, settings } = this.parts;
+    clock.setTimer(settings.orphanGraceMs, () => {
+      store
+        .cancelOrphan(taskId, principal, reason)
+        .catch((error) => logger.warn({ error }, 'a task nobody asked for again could not be cancelled'));
+    });
+  }
+
+  /**
+   * Lines of the task's log, for its owner.
+   * @throws {TaskNotFoundError} as `get`; {@link RangeError} when an option is out of bounds.
+   */
+  async readLog(taskId: TaskId, principal: Principal, options: LogReadOptions = {}): Promise<LogPage> {
+    const { cursor, limitBytes } = logRange(options);
+    await this.get(taskId, principal);
+    const { store } = await this.opened();
+    return (await store.readLog(taskId, cursor, limitBytes)) ?? raise(new TaskNotFoundError());
+  }
+
+  /** Calls back whenever the task may have changed. Returns the function that ends the watch. */
+  watch(taskId: TaskId, listener: () => void): () => void {
+    return this.watchers.watch(taskId, listener);
+  }
+
+  /**
+   * Waits until the task is over, or `signal` aborts; `onChange` sees every state on the way.
+   * @throws {TaskNotFoundError} as `get`; the signal's reason when it aborts first.
+   */
+  async wait(
+    taskId: TaskId,
+    principal: Principal,
+    options: { signal?: AbortSignal; onChange?: (record: TaskRecord) => void } = {},
+  ): Promise<TaskRecord> {
+    const { signal, onChange } = options;
+    let news = true;
+    let wake = (): void => {};
+    const ring = (): void => {
+      news = true;
+      wake();
+    };
+    const unwatch = this.watch(taskId, ring); // Before the first look, or a quick end falls in between.
+    signal?.addEventListener('abort', ring, { once: true });
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        if (!news) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        news = false;
+        const record = await this.get(taskId, principal);
+        onChange?.(record);
+        if (isTerminal(record.state)) return record;
+      }
+    } finally {
+      unwatch();
+      signal?.removeEventListener('abort', ring);
+    }
+  }
+}
+
+function raise(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,29 @@
+import type { TaskId } from '../core/index.ts';
+
+/** Tools for clients that know no tasks: how their models wait for, look at, answer and end what they started. */
+export const COMPANIONS = {
+  wait: 'task_wait',
+  status: 'task_status',
+  result: 'task_result',
+  logs: 'task_logs',
+  answer: 'task_answer',
+  cancel: 'task_cancel',
+  list: 'task_list',
+  delete: 'task_delete',
+} as const;
+
+/** What a client has to go on with a task: tools, and the task as a resource. */
+export interface Means {
+  companions: ReadonlySet<string>;
+  /** Where it can read the result. */
+  uri?: string;
+}
+
+/** The sentence that says how to learn of a task's result, naming nothing that the client does not have. */
+export function nextStep(taskId: TaskId, { companions, uri }: Means): string {
+  const args = JSON.stringify({ taskId });
+  if (companions.has(COMPANIONS.wait)) return `Next: call ${COMPANIONS.wait} with ${args} to wait for the result.`;
+  if (companions.has(COMPANIONS.result)) return `Next: in a minute, call ${COMPANIONS.result} with ${args}.`;
+  if (uri !== undefined) return `Next: in a minute, read the resource ${uri}/result.`;
+  return 'This client has no means to fetch the result.';
+}

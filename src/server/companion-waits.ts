@@ -1,0 +1,102 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { isTerminal, type TaskRecord, type TerminalState } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
+import { failure, inlineAnswer } from './answers.ts';
+import { callerOf } from './caller.ts';
+import { COMPANIONS, nextStep } from './companion-names.ts';
+import type { CompanionCall } from './companions.ts';
+import { howFar } from './detached.ts';
+import { detachedNote, follow } from './fallback.ts';
+
+const WAIT_MS = 20_000;
+/** From here on a reader is told for how long there has been no news. */
+const SILENCE_MS = 60_000;
+/** Of so many readers it is remembered what they were told; the others are told again. */
+const MAX_TOLD = 1_000;
+
+/** What readers of a status were told last: models that are to wait ask again at once, since they cannot sleep. */
+const toldLast = new WeakMap<Tasks, Map<string, string>>();
+
+export async function waitFor(call: CompanionCall): Promise<CallToolResult> {
+  const { args, principal, ctx, parts } = call;
+  const caller = callerOf(ctx, parts.peer, parts.principalOf);
+  const hearsProgress = ctx.mcpReq._meta?.progressToken !== undefined;
+  const longestMs = parts.limits.longestWaitMs({ client: caller.client, hearsProgress });
+  const wantedMs = typeof args.maxWaitSec === 'number' ? Math.max(0, args.maxWaitSec * 1_000) : WAIT_MS;
+  const task = await parts.tasks.engine.get(String(args.taskId), principal);
+  const { record } = await follow(task, caller, Math.min(wantedMs, longestMs), ctx, parts);
+  return isTerminal(record.state) ? outcome(record, call) : notYet(record, call);
+}
+
+/** Tells at once, but not the same twice: then it waits for news. */
+export async function statusOf(call: CompanionCall): Promise<CallToolResult> {
+  const { args, principal, ctx, parts } = call;
+  const caller = callerOf(ctx, parts.peer, parts.principalOf);
+  const told = toldTo(parts.tasks);
+  const session = parts.peer.era === 'legacy' ? parts.peer.session()?.id : undefined;
+  const reader = `${String(args.taskId)} ${session ?? caller.client?.name ?? ''}`;
+  const known = told.get(reader);
+  let record = await parts.tasks.engine.poll(String(args.taskId), principal, ctx.mcpReq.signal);
+  if (newsOf(record) === known && !isTerminal(record.state)) {
+    ({ record } = await follow(record, caller, WAIT_MS, ctx, parts, (now) => newsOf(now) !== known));
+  }
+  const news = newsOf(record);
+  told.delete(reader); // To the end: the first are those longest unused.
+  told.set(reader, news);
+  const [oldest] = told.keys();
+  if (told.size > MAX_TOLD && oldest !== undefined) told.delete(oldest);
+  return isTerminal(record.state) ? say(ended(record)) : notYet(record, call, news === known ? 'Nothing new: ' : '');
+}
+
+export async function resultOf(call: CompanionCall): Promise<CallToolResult> {
+  const record = await call.parts.tasks.engine.get(String(call.args.taskId), call.principal);
+  return isTerminal(record.state) ? outcome(record, call) : notYet(record, call);
+}
+
+/** As the tool itself would have answered. */
+function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolResult {
+  const state = record.state as TerminalState;
+  // An error of the protocol would not reach the model: it reads what went wrong instead.
+  if (state.status === 'failed' || state.status === 'cancelled') return failure(ended(record));
+  return inlineAnswer(record.name, state, undefined, ctx, parts);
+}
+
+function notYet(record: TaskRecord, { ctx, parts }: CompanionCall, before = ''): CallToolResult {
+  const { name, taskId, state, progress } = record;
+  const note = detachedNote(record, callerOf(ctx, parts.peer, parts.principalOf), parts);
+  if (state.status === 'input_required') return { content: note.content.slice(0, 1) as CallToolResult['content'] };
+  const { companions } = parts;
+  const how = `${before}${name} is still running${howFar(progress)}${silence(record, parts.tasks)}.`;
+  return { ...say(`${how} ${nextStep(taskId, { companions })}`), structuredContent: { ...note.structuredContent } };
+}
+
+/** For how long a task that should be busy has said nothing; empty where that is not worth a word. */
+export function silence({ updatedAt }: TaskRecord, { engine }: Tasks): string {
+  const silentMs = engine.clock.now() - updatedAt;
+  return silentMs < SILENCE_MS ? '' : `, without news for ${Math.floor(silentMs / 60_000)} min`;
+}
+
+function ended({ name, state, taskId }: TaskRecord): string {
+  switch (state.status) {
+    case 'failed':
+      return `${name} failed: ${state.error.message}`;
+    case 'cancelled':
+      return `${name} was cancelled${state.reason === undefined ? '' : ` (${state.reason})`}.`;
+    default:
+      return `${name} is done. Next: call ${COMPANIONS.result} with ${JSON.stringify({ taskId })}.`;
+  }
+}
+
+function newsOf({ state, progress, statusMessage }: TaskRecord): string {
+  return JSON.stringify([state, progress, statusMessage]);
+}
+
+function toldTo(tasks: Tasks): Map<string, string> {
+  const told = toldLast.get(tasks) ?? new Map<string, string>();
+  toldLast.set(tasks, told);
+  return told;
+}
+
+export function say(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }] };
+}

@@ -1,0 +1,73 @@
+import type { Clock, Timer } from '../core/index.ts';
+import { type EventStream, eventStream, isEventStream, isOpen } from './event-stream.ts';
+import { METHOD_HEADER, SESSION_HEADER } from './legacy-front.ts';
+
+/**
+ * Hosts give up after a minute on a request that has not even sent its headers, and wait far longer for one that has. A
+ * request that takes longer than this is answered by an event stream, whose first bytes leave at once.
+ */
+const OPEN_AFTER_MS = 1_000;
+const EVENT_STREAM = 'text/event-stream';
+
+/**
+ * Serves a request, and opens the stream of its answer early where the answer takes its time. A quick answer goes out as
+ * it is, with whatever status it has.
+ */
+export async function openEarly(clock: Clock, request: Request, served: Promise<Response>): Promise<Response> {
+  const { method, headers } = request;
+  if (method !== 'POST' || headers.get('accept')?.includes(EVENT_STREAM) !== true) return served;
+  // May begin a session, and the answer to that has a header to carry.
+  if (!headers.has(SESSION_HEADER) && !headers.has(METHOD_HEADER)) return served;
+  let timer: Timer | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = clock.setTimer(OPEN_AFTER_MS, () => resolve(undefined));
+  });
+  const quick = await Promise.race([served, late]);
+  timer?.cancel();
+  if (quick === undefined) return openedBefore(clock, served, request.signal);
+  return isEventStream(quick) && !isOpen(quick) ? openedNow(quick) : quick;
+}
+
+/** The answer is not there yet: its stream is ours, and it follows on it. */
+function openedBefore(clock: Clock, served: Promise<Response>, signal: AbortSignal): Response {
+  const stream = eventStream(clock, signal);
+  served
+    .then(async (answer) => {
+      if (isEventStream(answer) && answer.body !== null) {
+        await copy(answer.body, stream);
+        return;
+      }
+      const text = await answer.text(); // Notifications have none.
+      if (text !== '') stream.write(`event: message\ndata: ${text}\n\n`);
+    })
+    .catch(() => {}) // Who serves has told its operator; the client sees a stream that ends without an answer.
+    .finally(() => stream.end());
+  return stream.response;
+}
+
+/** Until it ends, or nobody reads the copy any more. */
+async function copy(body: ReadableStream<Uint8Array>, stream: EventStream): Promise<void> {
+  const reader = body.getReader();
+  void stream.closed.then(() => reader.cancel().catch(() => {}));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    stream.write(value);
+  }
+}
+
+/** The stream is there, but its headers would leave with its first event only. */
+function openedNow({ body, status, headers }: Response): Response {
+  if (body === null) return new Response(body, { status, headers });
+  const reader = body.getReader();
+  const opened = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(': open\n\n')),
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(opened, { status, headers });
+}

@@ -1,0 +1,26 @@
+/** One event of a stream: its text as it came, and the message in it; comments have none. */
+export interface Frame {
+  text: string;
+  message: object | undefined;
+}
+
+/** The events of a stream that the SDK writes, each once it has come whole. */
+export async function* eventFrames(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Frame> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
+      const text = rest.slice(0, end + 2);
+      rest = rest.slice(end + 2);
+      yield { text, message: messageIn(text) };
+    }
+  }
+}
+
+function messageIn(text: string): object | undefined {
+  const data = /^data: (.+)$/m.exec(text)?.[1];
+  return data === undefined ? undefined : (JSON.parse(data) as object);
+}

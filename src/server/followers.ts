@@ -1,0 +1,183 @@
+import { isTerminal, type Principal, pollIntervalMs, type TaskId, type TaskRecord, type Timer } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
+import {
+  type EncodeOptions,
+  encodeProgressNotification,
+  encodeStatusNotification,
+  keptToken,
+} from '../wire/rev2025-11-25/index.ts';
+import type { QuestionDesk, Stream } from './questions.ts';
+import type { ToldProgress } from './told-progress.ts';
+
+/** Of sessions that do not listen, this many are remembered, the latest; others still find out by asking. */
+const MAX_SILENT = 1_000;
+/** Of the tasks such a session started, this many. */
+const MAX_TASKS = 100;
+
+/** Where a session listens. */
+export interface Channel extends Stream {
+  /** Ends it: the session listens elsewhere, or is over. */
+  end?(): void;
+}
+
+interface Followed {
+  principal: Principal;
+  /** What the session knows of the task. */
+  seen: string;
+}
+
+interface Session {
+  tasks: Map<TaskId, Followed>;
+  listening: { channel: Channel; patient: boolean; ended: AbortController } | undefined;
+}
+
+/**
+ * Tells sessions of 2025-11-25 about the tasks they started, on whatever channel they keep open: every change of status,
+ * and questions and progress that nobody comes to fetch. Nothing here is relied on; it is in memory, and a client may always ask.
+ */
+export class Followers {
+  readonly #tasks: Tasks;
+  readonly #desk: QuestionDesk;
+  readonly #told: ToldProgress;
+  readonly #wording: EncodeOptions;
+  readonly #sessions = new Map<string, Session>();
+  /** Ids of sessions that do not listen, those longest unused first. */
+  readonly #silent = new Set<string>();
+
+  constructor(tasks: Tasks, desk: QuestionDesk, told: ToldProgress, wording: EncodeOptions) {
+    this.#tasks = tasks;
+    this.#desk = desk;
+    this.#told = told;
+    this.#wording = wording;
+  }
+
+  /** How many sessions are remembered. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** The session started this task, and knows it as it is in the record. */
+  follow(sessionId: string, task: TaskRecord): void {
+    const session = this.#session(sessionId);
+    const followed = { principal: task.principal, seen: seenOf(task) };
+    session.tasks.set(task.taskId, followed);
+    if (session.listening !== undefined) this.#tell(sessionId, session, task.taskId, followed);
+    else this.#fellSilent(sessionId, session);
+  }
+
+  /**
+   * The session listens here from now on, and nowhere else.
+   * @param options `patient`: questions go out only if nobody fetches them; else at once
+   * @returns the function that ends it
+   */
+  open(sessionId: string, channel: Channel, { patient }: { patient: boolean }): () => void {
+    const session = this.#session(sessionId);
+    const before = session.listening;
+    const listening = { channel, patient, ended: new AbortController() };
+    session.listening = listening;
+    this.#silent.delete(sessionId);
+    before?.ended.abort();
+    before?.channel.end?.();
+    for (const [taskId, followed] of session.tasks) this.#tell(sessionId, session, taskId, followed);
+    return () => {
+      listening.ended.abort();
+      if (session.listening !== listening) return;
+      session.listening = undefined;
+      this.#fellSilent(sessionId, session);
+    };
+  }
+
+  /** The session is over; its tasks go on. */
+  end(sessionId: string): void {
+    const session = this.#sessions.get(sessionId);
+    this.#sessions.delete(sessionId);
+    this.#silent.delete(sessionId);
+    if (session?.listening === undefined) return;
+    const { ended, channel } = session.listening;
+    session.listening = undefined;
+    ended.abort();
+    channel.end?.();
+  }
+
+  /** Ends all channels. */
+  close(): void {
+    for (const sessionId of [...this.#sessions.keys()]) this.end(sessionId);
+  }
+
+  #session(sessionId: string): Session {
+    const session = this.#sessions.get(sessionId) ?? { tasks: new Map(), listening: undefined };
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  #fellSilent(sessionId: string, { tasks }: Session): void {
+    this.#silent.delete(sessionId);
+    if (this.#sessions.has(sessionId) && tasks.size > 0) this.#silent.add(sessionId);
+    else this.#sessions.delete(sessionId);
+    for (const taskId of tasks.keys()) {
+      if (tasks.size <= MAX_TASKS) break;
+      tasks.delete(taskId);
+    }
+    for (const oldest of this.#silent) {
+      if (this.#silent.size <= MAX_SILENT) break;
+      this.#silent.delete(oldest);
+      this.#sessions.delete(oldest);
+    }
+  }
+
+  #tell(sessionId: string, { tasks, listening }: Session, taskId: TaskId, followed: Followed): void {
+    if (listening === undefined) return;
+    const { engine, logger } = this.#tasks;
+    const { channel, patient } = listening;
+    const { signal } = listening.ended;
+    let timer: Timer | undefined;
+    const failed = (error: unknown): void => {
+      if (!signal.aborted) logger.debug({ error }, 'a session could not be told about its task');
+    };
+    const bring = (record: TaskRecord): void => {
+      if (!signal.aborted && !this.#desk.attended(taskId)) this.#desk.bring(record, channel).catch(failed);
+    };
+    /** Whoever fetches the questions now may leave without an answer. */
+    const bringLater = (record: TaskRecord): void => {
+      const hintMs = record.pollIntervalMs ?? pollIntervalMs(engine.clock.now() - record.createdAt);
+      timer = engine.clock.setTimer(2 * hintMs, () => {
+        if (this.#desk.attended(taskId)) bringLater(record);
+        else bring(record);
+      });
+    };
+    const report = ({ state, progress, progressToken }: TaskRecord): void => {
+      const token = keptToken(sessionId, progressToken);
+      if (token === undefined || progress === undefined || isTerminal(state) || this.#desk.attended(taskId)) return;
+      if (!this.#told.isNews(taskId, progress)) return;
+      channel.send({ jsonrpc: '2.0', ...encodeProgressNotification(taskId, token, progress) }).catch(failed);
+    };
+    const onChange = (record: TaskRecord): void => {
+      report(record);
+      const seen = seenOf(record);
+      if (seen !== followed.seen) {
+        followed.seen = seen;
+        const notification = encodeStatusNotification(record, engine.clock.now(), this.#wording);
+        channel.send({ jsonrpc: '2.0', ...notification }).catch(failed);
+      }
+      timer?.cancel();
+      if (patient && record.state.status === 'input_required') bringLater(record);
+      else bring(record);
+    };
+    engine
+      .wait(taskId, followed.principal, { signal, onChange })
+      .then(() => {
+        tasks.delete(taskId);
+        this.#told.forget(taskId);
+      })
+      .catch((error) => {
+        if (!signal.aborted) tasks.delete(taskId); // It is gone, or the store is; either way nothing is lost.
+        failed(error);
+      })
+      .finally(() => timer?.cancel());
+  }
+}
+
+/** Equal for records that a client need not be told apart. */
+function seenOf({ state, statusMessage, progress }: TaskRecord): string {
+  return JSON.stringify([state.status, statusMessage, progress]);
+}

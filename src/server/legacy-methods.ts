@@ -1,0 +1,127 @@
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
+import { isTerminal, RateLimitedError, type TaskRecord, type TerminalState } from '../core/index.ts';
+import { negotiateMethod } from '../wire/negotiate.ts';
+import {
+  type Decoded,
+  decodeCursor,
+  decodeTaskId,
+  encodeCursor,
+  encodeList,
+  encodePayload,
+  encodeProgressNotification,
+  encodeTask,
+  invalidParams,
+  keptToken,
+  METHODS,
+  notCancellable,
+  statusOf,
+  type TasksCapability,
+} from '../wire/rev2025-11-25/index.ts';
+import { callerOf } from './caller.ts';
+import type { ServingParts } from './parts.ts';
+import { streamOf } from './questions.ts';
+import { answerTo, asThrown } from './rpc-error.ts';
+import { sealOf } from './seals.ts';
+import { refuseForNow } from './too-many-requests.ts';
+
+/** Tasks on a page of a list. */
+const PAGE = 50;
+
+/** Lets anything through: the codec decides what is valid. */
+const ANY_PARAMS = {
+  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
+} as const;
+
+type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
+
+/** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them. */
+export function registerLegacyTaskMethods(
+  mcp: McpServer,
+  parts: ServingParts,
+  declared: TasksCapability | undefined,
+): void {
+  const { tasks, peer, principalOf, wording } = parts;
+  const { engine, logger } = tasks;
+  const register = (method: string, handler: Method): void => {
+    mcp.server.setRequestHandler(method, { params: ANY_PARAMS }, async (params, ctx) => {
+      const { version, clientCapabilities } = callerOf(ctx, peer, principalOf);
+      const face = negotiateMethod(method, { version, clientCapabilities, declared });
+      if (face.face === 'refused') throw asThrown(face.error);
+      try {
+        return await handler(params, ctx);
+      } catch (error) {
+        if (ctx.mcpReq.signal.aborted) throw error;
+        if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
+        throw asThrown(answerTo(error, method, logger));
+      }
+    });
+  };
+  const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
+
+  register(METHODS.get, async (params, ctx) => {
+    const record = await engine.poll(decoded(decodeTaskId(params)), owner(ctx), ctx.mcpReq.signal);
+    return encodeTask(record, engine.clock.now(), wording);
+  });
+  register(METHODS.result, async (params, ctx) => {
+    const ended = await attend(parts, decoded(decodeTaskId(params)), ctx);
+    const reply = encodePayload(ended.taskId, ended.state as TerminalState);
+    if ('error' in reply) throw asThrown(reply.error);
+    return reply.result;
+  });
+  register(METHODS.list, async (params, ctx) => {
+    const principal = owner(ctx);
+    const seal = await sealOf(tasks);
+    const cursor = decoded(decodeCursor(params, principal, seal));
+    const page = await engine.list(principal, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const next = page.nextCursor === undefined ? undefined : encodeCursor(page.nextCursor, principal, seal);
+    return encodeList(page.tasks, engine.clock.now(), next, wording);
+  });
+  register(METHODS.cancel, async (params, ctx) => {
+    const taskId = decoded(decodeTaskId(params));
+    const outcome = await engine.cancel(taskId, owner(ctx), 'cancelled by the client');
+    const record = await engine.get(taskId, owner(ctx));
+    if (outcome === 'already_terminal') throw asThrown(notCancellable(statusOf(record, wording)));
+    return encodeTask(record, engine.clock.now(), wording);
+  });
+}
+
+/** Waits for the end of a task; meanwhile its questions and its progress go out on the stream of the request. */
+async function attend(parts: ServingParts, taskId: string, ctx: ServerContext): Promise<TaskRecord> {
+  const { tasks, desk, told, principalOf } = parts;
+  const { logger } = tasks;
+  const { abilities, principal } = callerOf(ctx, parts.peer, principalOf);
+  await tasks.engine.get(taskId, principal); // Who has no such task must not stand between its owner and its questions.
+  const stream = streamOf(parts.transport(), ctx.mcpReq.id, abilities, parts.asked ?? new Set());
+  const leave = desk.attend(taskId, stream);
+  const sessionId = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
+  const report = ({ state, progress, progressToken }: TaskRecord): void => {
+    const token = keptToken(sessionId, progressToken);
+    if (isTerminal(state)) told.forget(taskId);
+    else if (token !== undefined && progress !== undefined && desk.leads(taskId, stream)) {
+      if (!told.isNews(taskId, progress)) return;
+      const notification = encodeProgressNotification(taskId, token, progress);
+      stream.send({ jsonrpc: '2.0', ...notification }).catch(() => {}); // The signal tells when nobody is left.
+    }
+  };
+  let brought: Promise<void> | undefined;
+  try {
+    const ended = await tasks.engine.wait(taskId, principal, {
+      signal: ctx.mcpReq.signal,
+      onChange: (record) => {
+        report(record);
+        brought = desk.bring(record, stream).catch((error) => {
+          if (!ctx.mcpReq.signal.aborted) logger.warn({ error }, 'a question could not be sent to its requestor');
+        });
+      },
+    });
+    await brought; // What the end closes is withdrawn before the stream ends with the answer.
+    return ended;
+  } finally {
+    leave();
+  }
+}
+
+function decoded<Value>(result: Decoded<Value>): Value {
+  if (result.ok) return result.value;
+  throw asThrown(invalidParams(result.message));
+}

@@ -1,0 +1,90 @@
+import type { FallbackOptions, Tasks } from '../engine/index.ts';
+import type { EncodeOptions } from '../wire/rev2025-11-25/index.ts';
+import { Followers } from './followers.ts';
+import { InFlight } from './in-flight.ts';
+import { CallerLimits } from './limits.ts';
+import type { PrincipalOf } from './principal.ts';
+import { QuestionDesk } from './questions.ts';
+import { Relay } from './relay.ts';
+import { ToldProgress } from './told-progress.ts';
+
+/** How tasks are served, whatever they are served on. */
+export interface ServingOptions {
+  /**
+   * Whose tasks a request may touch. @default issuer and subject of the verified token; the local principal where there
+   * is no authentication
+   */
+  principal?: PrincipalOf;
+  /** Offer each task, its log and its result as `longcall://tasks/{id}` resources, to its owner. @default true */
+  resources?: boolean;
+  /**
+   * Drain on the first SIGTERM or SIGINT, then exit; a second one exits at once. Only where this library owns the
+   * listener or stdio. @default true
+   */
+  signals?: boolean;
+  /** How clients that know no tasks are served. A tool's own `fallback` and `clients` come first. */
+  fallback?: FallbackOptions;
+  /** The same for single clients, by the name they give themselves. */
+  clients?: Readonly<Record<string, FallbackOptions>>;
+  /** Show clients without tasks the tools `task_wait`, `task_status`, … by which they go on. @default true */
+  companions?: boolean;
+  /**
+   * How long a call may wait for its task before it is answered with a handle, in milliseconds: a task that is over by
+   * then is answered with its result. For clients that declare the tasks extension. @default 0
+   */
+  inlineWithinMs?: number;
+  /**
+   * Keep, as the label `relatedTasks`, which of its tasks a client says a call has to do with. Of a draft of MCP, and advice:
+   * nothing follows from it. @default false: such advice is ignored
+   */
+  relatedTasks?: boolean;
+  /**
+   * What 2025-11-25 calls a task whose tool answered with `isError`. The specification says `failed`; some clients throw
+   * the payload of a failed task away. @default 'failed'
+   */
+  isErrorStatus?: 'failed' | 'completed';
+}
+
+/** What all instances of one server share. */
+export interface Serving {
+  principalOf: PrincipalOf;
+  resources: boolean;
+  companions: boolean;
+  limits: CallerLimits;
+  wording: EncodeOptions;
+  inlineWithinMs: number;
+  relatedTasks: boolean;
+  desk: QuestionDesk;
+  followers: Followers;
+  told: ToldProgress;
+  inFlight: InFlight;
+  relay: Relay;
+}
+
+/** @throws {TypeError} {RangeError} naming an option that cannot work. */
+export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: PrincipalOf): Serving {
+  const { inlineWithinMs = 0, isErrorStatus = 'failed' } = options;
+  if (!Number.isSafeInteger(inlineWithinMs) || inlineWithinMs < 0) {
+    throw new RangeError(`inlineWithinMs must be a whole number of milliseconds of at least 0, got ${inlineWithinMs}`);
+  }
+  if (isErrorStatus !== 'failed' && isErrorStatus !== 'completed') {
+    throw new TypeError(`isErrorStatus must be 'failed' or 'completed', got ${String(isErrorStatus)}`);
+  }
+  const wording = { isErrorStatus };
+  const desk = new QuestionDesk(tasks);
+  const told = new ToldProgress();
+  return {
+    principalOf: options.principal ?? principalOf,
+    resources: options.resources ?? true,
+    companions: options.companions ?? true,
+    limits: new CallerLimits(options.fallback, options.clients),
+    wording,
+    inlineWithinMs,
+    relatedTasks: options.relatedTasks ?? false,
+    desk,
+    followers: new Followers(tasks, desk, told, wording),
+    told,
+    inFlight: new InFlight(),
+    relay: new Relay(),
+  };
+}

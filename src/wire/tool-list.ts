@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/index.ts';
+
+/** What a `tools/list` shows one caller. */
+export interface ToolView {
+  /** Tools it is not shown. */
+  hidden: ReadonlySet<string>;
+  /** Tools whose calls may be answered without their result: description and output schema allow for that. */
+  detachable: ReadonlySet<string>;
+  /** The tool that such an answer is followed up with. */
+  followUp: string | undefined;
+}
+
+/** What a detached answer carries as structured content. */
+const DETACHED_SCHEMA: JsonObject = {
+  type: 'object',
+  description: 'The call goes on in the background; this is not its result yet',
+  properties: {
+    taskId: { type: 'string' },
+    status: { type: 'string' },
+    pollAfterMs: { type: 'number' },
+  },
+  required: ['taskId', 'status'],
+};
+
+export function isToolListRequest(message: unknown): message is { id: string | number; params?: unknown } {
+  return isJsonObject(message) && message.method === 'tools/list' && message.id !== undefined;
+}
+
+/** The answer to a `tools/list` as one caller is to see it; no cache may show it to another. */
+export function toolsFor(message: unknown, { hidden, detachable, followUp }: ToolView): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.result) || !Array.isArray(message.result.tools)) return message;
+  const { result } = message;
+  const tools = (result.tools as JsonValue[])
+    .filter((tool) => !isJsonObject(tool) || !hidden.has(String(tool.name)))
+    .map((tool) => {
+      return isJsonObject(tool) && detachable.has(String(tool.name)) ? described(widened(tool), followUp) : tool;
+    });
+  const scope = result.cacheScope === undefined ? {} : { cacheScope: 'private' };
+  return { ...message, result: { ...result, ...scope, tools } };
+}
+
+/** Models do not look for a tool that nobody told them about. */
+function described(tool: JsonObject, followUp: string | undefined): JsonObject {
+  if (followUp === undefined) return tool;
+  const own = typeof tool.description === 'string' && tool.description !== '' ? `${tool.description}\n` : '';
+  const hint = `If this takes long, it answers with a taskId instead of its result: then call ${followUp} with it.`;
+  return { ...tool, description: own + hint };
+}
+
+/** A schema that cannot be moved without a change of meaning is not listed, which promises nothing. */
+function widened(tool: JsonObject): JsonObject {
+  const { outputSchema, ...rest } = tool;
+  if (!isJsonObject(outputSchema)) return tool;
+  const { $schema, $defs, definitions, ...own } = outputSchema;
+  if (!isMovable(own) || !isMovable($defs) || !isMovable(definitions)) return rest;
+  const top = Object.entries({ $schema, $defs, definitions }).filter(([, value]) => value !== undefined);
+  // What is not an object is legal only where the tool itself may answer so.
+  const type = own.type === 'object' ? { type: 'object' } : {};
+  return { ...rest, outputSchema: { ...Object.fromEntries(top), ...type, anyOf: [own, DETACHED_SCHEMA] } };
+}
+
+/** Whether all that a schema refers to stays where it is while its root moves: shared definitions, and nothing else. */
+function isMovable(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isMovable);
+  if (!isJsonObject(schema)) return true;
+  return Object.entries(schema).every(([name, value]) => {
+    if (name === '$id' || name === '$dynamicRef' || name === '$recursiveRef') return false;
+    if (name === '$ref' && typeof value === 'string') return /^#\/(\$defs|definitions)\//.test(value);
+    return isMovable(value);
+  });
+}
