@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../core/index.ts';
 
 /** Proxies cut what is silent for a minute; the SDK writes as often. */
-export const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 15_000;
 
-export const EVENT_STREAM_HEADERS = {
+const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   connection: 'keep-alive',

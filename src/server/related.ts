@@ -3,7 +3,7 @@ import type { Tasks } from '../engine/index.ts';
 import { decodeRelatedTaskIds } from '../wire/rev2026-07-28/index.ts';
 
 /** Under this label operators find what a client said a task has to do with, ids apart by spaces. */
-export const RELATED_LABEL = 'relatedTasks';
+const RELATED_LABEL = 'relatedTasks';
 
 /**
  * What a call says it has to do with, as a label of its task: of the ids it names only those that are the caller's. Others

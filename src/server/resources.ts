@@ -106,7 +106,7 @@ export function taskUri(taskId: TaskId): string {
 }
 
 /** A task in our own words, which no revision of the protocol changes. Field by field: nothing new slips out. */
-export function describe(task: TaskRecord): JsonObject {
+function describe(task: TaskRecord): JsonObject {
   const { state, progress, statusMessage } = task;
   return {
     taskId: task.taskId,

@@ -34,7 +34,7 @@ export interface Reading {
   readonly ended: Promise<void>;
 }
 
-export function reading(messages: AsyncIterable<Json>): Reading {
+function reading(messages: AsyncIterable<Json>): Reading {
   const seen: Json[] = [];
   const waiting = new Set<() => void>();
   let over = false;

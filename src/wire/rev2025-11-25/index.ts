@@ -1,6 +1,5 @@
 export { type Decoded, decodeTaskId } from '../decoded.ts';
 export {
-  type DeclaredCapabilities,
   declaredCapabilities,
   mayList,
   type TaskSupport,
@@ -9,7 +8,7 @@ export {
   toolExecution,
 } from './capabilities.ts';
 export { decodeCursor, encodeCursor } from './cursor.ts';
-export { decodeTask, keepTask, keptTask, type TaskWish } from './decode.ts';
+export { decodeTask, keepTask, keptTask } from './decode.ts';
 export {
   type EncodeOptions,
   encodeHandle,
@@ -19,18 +18,14 @@ export {
   encodeStatusNotification,
   encodeTask,
   encodeTaskForLaterRevision,
-  type HandleOptions,
-  type Outgoing,
-  relatedTask,
   statusOf,
 } from './encode.ts';
 export { encodeError, internalError, invalidParams, methodNotFound, notCancellable } from './errors.ts';
-export { METHODS, RELATED_TASK_META_KEY, REVISION } from './names.ts';
+export { METHODS, REVISION } from './names.ts';
 export { forVersion } from './outgoing.ts';
 export { keepToken, keptToken } from './progress-token.ts';
 export {
   type Asked,
-  type DecodedAnswer,
   decodeAnswer,
   decodeQuestionId,
   encodeQuestion,
