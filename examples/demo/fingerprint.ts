@@ -1,6 +1,6 @@
 // The work of the demo's server: SHA-256 of every file of a folder, and one over them all.
 // The fingerprint is what these words give in a shell, so anybody can check it by hand:
-//   find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
+//   find . -type f -not -path './.*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
@@ -10,12 +10,16 @@ const MIN_STEPS = 50;
 const MAX_STEPS = 500;
 const FILES_PER_STEP = 40;
 
-/** Plain files below `folder`, with forward slashes, in the order of their bytes. */
+/**
+ * Plain files below `folder`, with forward slashes, in the order of their bytes. Without what is hidden at its top: there
+ * tools keep caches, which change while one looks.
+ */
 export async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+    .filter((path) => !path.startsWith('.'))
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 

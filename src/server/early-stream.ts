@@ -16,16 +16,23 @@ const EVENT_STREAM = 'text/event-stream';
 export async function openEarly(clock: Clock, request: Request, served: Promise<Response>): Promise<Response> {
   const { method, headers } = request;
   if (method !== 'POST' || headers.get('accept')?.includes(EVENT_STREAM) !== true) return served;
-  // May begin a session, and the answer to that has a header to carry.
-  if (!headers.has(SESSION_HEADER) && !headers.has(METHOD_HEADER)) return served;
-  let timer: Timer | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = clock.setTimer(OPEN_AFTER_MS, () => resolve(undefined));
-  });
-  const quick = await Promise.race([served, late]);
-  timer?.cancel();
+  // The answer to a request that may begin a session has a header of its own to carry.
+  const mayBegin = !headers.has(SESSION_HEADER) && !headers.has(METHOD_HEADER);
+  const quick = mayBegin ? await served : await within(OPEN_AFTER_MS, clock, served);
   if (quick === undefined) return openedBefore(clock, served, request.signal);
   return isEventStream(quick) && !isOpen(quick) ? openedNow(quick) : quick;
+}
+
+async function within(ms: number, clock: Clock, served: Promise<Response>): Promise<Response | undefined> {
+  let timer: Timer | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = clock.setTimer(ms, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([served, late]);
+  } finally {
+    timer?.cancel();
+  }
 }
 
 /** The answer is not there yet: its stream is ours, and it follows on it. */

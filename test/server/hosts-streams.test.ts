@@ -66,6 +66,17 @@ describe('5. open the event stream at once', () => {
     expect(await next()).toBe('');
   });
 
+  it('of a client without a session too', async () => {
+    const { peer, running, goOn } = await listening();
+    const legacy = await LegacyPeer.connect({ peer }, { bare: true });
+    const response = legacy.stream('tools/call', { name: 'slow', arguments: {} });
+    await running;
+    const next = pieces(await response);
+    expect(await next()).toBe(': open\n\n');
+    goOn.resolve();
+    expect(await next()).toContain('"text":"done"');
+  });
+
   it('and a comment every 15 s, so that a proxy that cuts what is silent has nothing to cut [C-092]', async () => {
     const { peer, running, clock } = await listening({ server: { fallback: { mode: 'block' } } });
     const arriving = peer.stream('tools/call', { name: 'slow', arguments: {} }, plain);
