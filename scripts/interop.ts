@@ -39,6 +39,9 @@ let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
 if (kinds.length === 0) problem(`there is no such peer; there are ${KINDS.map(({ name }) => name).join(', ')}`);
 if (chosen.length === 0) problem(`there is no such scenario; there are ${SCENARIOS.join(', ')}`);
+for (const name of Object.keys(cannot)) {
+  if (!KINDS.some((kind) => kind.name === name)) problem(`test/interop/cannot.ts speaks of ${name}, which is no peer`);
+}
 for (const kind of kinds) {
   for (const transport of TRANSPORTS) {
     if (interrupted) break;

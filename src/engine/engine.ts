@@ -11,6 +11,7 @@ import {
   type Principal,
   type RandomSource,
   type RequestorAbilities,
+  shortId,
   type TaskProgress,
   type TaskRecord,
   type TerminalState,
@@ -143,6 +144,10 @@ export class Engine extends OwnTasks<EngineParts> {
         },
       );
       if (slot !== undefined) worker.redeem(slot, created.claimed);
+      if (created.outcome === 'created') {
+        const fields = { task: shortId(created.task.taskId), tool: definition.name, owner: principal.subject };
+        this.parts.logger.info(fields, 'a task was created');
+      }
       return { task: created.task, existing: created.outcome === 'existing' };
     } catch (error) {
       if (slot !== undefined) worker.redeem(slot, undefined);

@@ -6,6 +6,7 @@ import {
   type Logger,
   type Principal,
   type Question,
+  shortId,
   type TaskId,
   TaskNotFoundError,
   type TaskRecord,
@@ -15,6 +16,7 @@ import { answerProblem } from './form-schema.ts';
 import { type LogReadOptions, logRange } from './inspector.ts';
 import type { Maintenance } from './maintenance.ts';
 import { type PollSettings, Polls } from './polls.ts';
+import { Probes } from './probes.ts';
 import { Watchers } from './watchers.ts';
 
 export interface OwnTasksParts {
@@ -28,10 +30,12 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
   protected readonly parts: Parts;
   protected readonly watchers = new Watchers();
   readonly #polls: Polls;
+  readonly #probes: Probes;
 
   constructor(parts: Parts) {
     this.parts = parts;
     this.#polls = new Polls(parts.clock, parts.settings);
+    this.#probes = new Probes(parts.clock);
   }
 
   protected abstract opened(): Promise<{ store: TaskStore; maintenance: Maintenance }>;
@@ -40,12 +44,27 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
   async get(taskId: TaskId, principal: Principal): Promise<TaskRecord> {
     const opened = await this.opened();
     const record = await opened.store.get(taskId, principal);
-    if (record === undefined) throw new TaskNotFoundError();
+    if (record === undefined) throw this.#notThere(principal);
+    if (isTerminal(record.state)) this.#audit(record, 'debug', 'a task that is over was read');
     if (isTerminal(record.state) || record.expiresAt === null || record.expiresAt > this.parts.clock.now())
       return record;
     // Past its TTL and not swept yet: what a reader is told must not depend on how busy the sweeper is.
     await opened.maintenance.run();
-    return (await opened.store.get(taskId, principal)) ?? raise(new TaskNotFoundError());
+    return (await opened.store.get(taskId, principal)) ?? raise(this.#notThere(principal));
+  }
+
+  /** A client that lost its notes asks for a few tasks that are not there; one that guesses, for many. */
+  #notThere(principal: Principal): TaskNotFoundError {
+    const count = this.#probes.note(principal);
+    const owner = principal.subject;
+    if (count !== undefined)
+      this.parts.logger.warn({ owner, count }, 'a caller asks for many tasks that are not there');
+    return new TaskNotFoundError();
+  }
+
+  /** What becomes of tasks, and by whom, for operators: never what is in them. */
+  #audit({ taskId, name, principal }: TaskRecord, level: 'info' | 'debug', text: string): void {
+    this.parts.logger[level]({ task: shortId(taskId), tool: name, owner: principal.subject }, text);
   }
 
   /**
@@ -65,6 +84,7 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
     await this.cancel(taskId, principal, 'deleted by its owner');
     const { store } = await this.opened();
     if (!(await store.remove(taskId))) throw new TaskNotFoundError();
+    this.parts.logger.info({ task: shortId(taskId), owner: principal.subject }, 'a task was deleted by its owner');
   }
 
   /**
@@ -104,12 +124,21 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
   ): Promise<{ tasks: TaskRecord[]; nextCursor?: string }> {
     const { store } = await this.opened();
     const { tasks, nextCursor } = await store.list({ principal, ...options });
-    const records = await Promise.all(tasks.map(({ taskId }) => store.get(taskId, principal)));
-    // What expired between the two looks is not there for `get` either.
+    // Each as `get` tells it: what has expired, swept or not, is over or gone for both.
+    const records = await Promise.all(tasks.map(({ taskId }) => this.#ifThere(taskId, principal)));
     return {
       tasks: records.filter((record) => record !== undefined),
       ...(nextCursor !== undefined && { nextCursor }),
     };
+  }
+
+  async #ifThere(taskId: TaskId, principal: Principal): Promise<TaskRecord | undefined> {
+    try {
+      return await this.get(taskId, principal);
+    } catch (error) {
+      if (error instanceof TaskNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -121,6 +150,9 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
     await this.get(taskId, principal); // A life that is over is over for this method too, swept or not.
     const outcome = await store.cancel(taskId, principal, reason);
     if (outcome === undefined) throw new TaskNotFoundError();
+    if (outcome === 'cancelled') {
+      this.parts.logger.info({ task: shortId(taskId), owner: principal.subject }, 'a task was cancelled by its owner');
+    }
     return outcome;
   }
 

@@ -359,9 +359,10 @@ export class Run implements RunControl {
 
   async #finish(outcome: TerminalState): Promise<void> {
     const applied = await this.persistently(() => this.#store.finish(this.claimed.lease, outcome));
-    if (applied === 'applied') return;
-    const fields = { task: shortId(this.claimed.lease.taskId), outcome: outcome.status };
-    this.#logger.debug(fields, 'a late outcome was dropped');
+    const { taskId, name, principal } = this.claimed.task;
+    const fields = { task: shortId(taskId), tool: name, owner: principal.subject, outcome: outcome.status };
+    if (applied === 'applied') this.#logger.info(fields, 'a task is over');
+    else this.#logger.debug(fields, 'a late outcome was dropped');
   }
 
   /** Writes until it is written, or the run is lost and must not write any more; one that ended must. */

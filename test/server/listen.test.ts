@@ -111,7 +111,7 @@ describe('a listener', () => {
     },
   );
 
-  it('that was opened to others serves them, each knowing only the ids it was given', async () => {
+  it('that was opened to others serves them, each knowing only the ids it was given [G3-S-60]', async () => {
     const { validator, port, peer } = await listening({ host: '0.0.0.0', insecure: true });
     const anonymous = new Peer(over(`http://127.0.0.1:${port}/mcp`), validator);
     const { taskId } = await anonymous.start('slow');

@@ -39,7 +39,7 @@ function token(extra: Claims | undefined, clientId: string) {
 }
 
 describe('tasks', () => {
-  it('belong to issuer and subject of the token; to everybody else they are unknown [C-010]', async () => {
+  it('belong to issuer and subject of the token; to everybody else they are unknown [C-010] [G3-S-59]', async () => {
     const { as, seen } = authenticated();
     const { taskId } = await as(alice).start('slow');
     expect(seen).toEqual([{ subject: 'https://login.example|alice' }]);

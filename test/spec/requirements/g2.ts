@@ -140,7 +140,7 @@ export const g2Server: readonly Row[] = [
     'Purge expired tasks promptly'],
   ['G2-S-66', 'S', claimed, 'T25 Resource Management',
     'Document max `ttl` and max concurrency; monitor'],
-  ['G2-S-67', 'S', open('D'), 'T25 Audit',
+  ['G2-S-67', 'S', claimed, 'T25 Audit',
     'Log create / complete / retrieve with auth context; watch for probing'],
   ['G2-S-68', 'M', claimed, '25/transports Multiple Connections; T25 notes',
     'SSE use obeys the transport; a message goes to exactly one stream (no broadcast)'],
