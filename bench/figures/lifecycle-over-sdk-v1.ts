@@ -18,7 +18,7 @@ export const lifecycleOverSdkV1: Figure = {
   aim: 2,
   better: 'higher',
   against:
-    'a server of SDK v1 1.32.2 (InMemoryTaskStore, registerToolTask, JSON answers, node:http); tasks per second from ' +
+    'a server of SDK v1 1.32.2 (InMemoryTaskStore, registerToolTask, node:http); tasks per second from ' +
     'tools/call to the answer of tasks/result, HTTP 2025-11-25, 32 in flight in one session',
   async measure(bench) {
     const runs = await series(RUNS, (run) => {

@@ -1,4 +1,5 @@
-// The `echo` of servers/durable.ts on SDK v1: sessions, its tasks in memory, on the platform's own HTTP server.
+// The `echo` of servers/durable.ts on SDK v1: sessions, tasks in memory, the platform's own HTTP server, and event streams for
+// answers, which is its default and the faster way.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,7 +28,6 @@ process.once('disconnect', () => process.exit());
 async function openSession(): Promise<StreamableHTTPServerTransport> {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
-    enableJsonResponse: true, // It is faster so.
     onsessioninitialized: (id) => void sessions.set(id, transport),
   });
   await mcpServer().connect(transport as unknown as Transport); // Its types do not tell absent from undefined.

@@ -22,6 +22,7 @@ export async function fingerprintIndependently(folder: string): Promise<Fingerpr
 
 async function* walk(folder: string, path: string): AsyncGenerator<string> {
   for await (const entry of await opendir(`${folder}/${path}`)) {
+    if (path === '.' && entry.name.startsWith('.')) continue; // Caches of tools, which change while one looks.
     const inner = `${path}/${entry.name}`;
     if (entry.isDirectory()) yield* walk(folder, inner);
     else if (entry.isFile()) yield inner;
