@@ -34,3 +34,12 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/**
+ * Milliseconds until the next whole multiple of `everyMs` on the monotonic clock. What happens every so often then happens
+ * together, which wakes an idle process as seldom as can be. A timer that fired a little early does not fire again at once.
+ */
+export function untilNext(everyMs: number, clock: Clock): number {
+  const leftMs = everyMs - (clock.monotonic() % everyMs);
+  return Math.ceil(leftMs < everyMs / 10 ? leftMs + everyMs : leftMs);
+}

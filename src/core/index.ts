@@ -1,4 +1,4 @@
-export { type Clock, systemClock, type Timer } from './clock.ts';
+export { type Clock, systemClock, type Timer, untilNext } from './clock.ts';
 export { DEFAULTS } from './defaults.ts';
 export * from './errors.ts';
 export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';

@@ -1,4 +1,4 @@
-import { type Clock, DEFAULTS, type Logger, recoveryDecision, shortId, type Timer } from '../core/index.ts';
+import { type Clock, DEFAULTS, type Logger, recoveryDecision, shortId, type Timer, untilNext } from '../core/index.ts';
 import type { LostLease, TaskStore } from '../store/index.ts';
 import { internalError, withHistory } from './outcome.ts';
 
@@ -45,7 +45,7 @@ export class Maintenance {
 
   start(): void {
     if (this.#stopped) return;
-    const delayMs = this.#behind ? Math.min(CATCH_UP_MS, this.#everyMs) : this.#everyMs;
+    const delayMs = this.#behind ? Math.min(CATCH_UP_MS, this.#everyMs) : untilNext(this.#everyMs, this.#clock);
     this.#timer = this.#clock.setTimer(delayMs, () => void this.run().then(() => this.start()));
   }
 

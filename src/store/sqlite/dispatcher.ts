@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock, Logger, TaskId, Timer } from '../../core/index.ts';
+import { type Clock, type Logger, type TaskId, type Timer, untilNext } from '../../core/index.ts';
 import { FIRST_TURN, type Turn, take } from '../sql/commands/index.ts';
 import type { Statements } from '../sql/statements.ts';
 import type { Dispatcher, Taken, TakeOptions } from '../store.ts';
@@ -100,7 +100,8 @@ export class ScanDispatcher implements Dispatcher {
   }
 
   #castNet(): void {
-    this.#net = this.#parts.clock.setTimer(this.#netMs, () => {
+    const { clock } = this.#parts;
+    this.#net = clock.setTimer(untilNext(this.#netMs, clock), () => {
       this.#lookForOthers();
       if (this.#listeners.size > 0) this.#castNet();
     });
