@@ -25,6 +25,7 @@ const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
   { name: /^@modelcontextprotocol\//, rooms: ['server'] },
   { name: /^(better-sqlite3|kysely)(\/|$)/, rooms: ['store'] },
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
+  { name: /^jose(\/|$)/, rooms: ['server'] },
   { name: /^(commander|picocolors)(\/|$)/, rooms: ['cli'] },
   { name: /^vitest(\/|$)/, rooms: ['testing'] },
   { name: /^longcall(\/|$)/, rooms: [] }, // The package by its own name is a second copy of every class.
@@ -158,6 +159,7 @@ describe('layering', () => {
     ['src/engine/a.ts', `import Database from 'better-sqlite3';`, 'engine may not import better-sqlite3'],
     ['src/testing/a.ts', `import { Hono } from 'hono/tiny';`, 'testing may not import hono/tiny'],
     ['src/server/a.ts', `import { newTaskId } from 'longcall';`, 'server may not import longcall'],
+    ['src/engine/a.ts', `import { jwtVerify } from 'jose';`, 'engine may not import jose'],
     ['src/engine/a.ts', `import { Command } from 'commander';`, 'engine may not import commander'],
     ['src/server/a.ts', `import { table } from '../cli/format.ts';`, 'server may not import cli'],
     ['src/core/a.ts', `import { readFileSync } from 'node:fs';`, 'core does no I/O'],

@@ -6,17 +6,20 @@ import {
 } from '@modelcontextprotocol/server';
 import { DEFAULTS, type Principal } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import { decodeSession, type Session } from '../wire/rev2025-11-25/index.ts';
+import type { Session } from '../wire/rev2025-11-25/index.ts';
 import { isTaskMethod } from '../wire/rev2026-07-28/index.ts';
 import { attach } from './attach.ts';
+import type { Authentication } from './auth/authentication.ts';
+import { endingWithToken } from './auth/expiring.ts';
+import { gate } from './auth/gate.ts';
 import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
 import { leave } from './leaving.ts';
-import { legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
+import { isAboutTask, legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
 import { listenFront } from './listen-front.ts';
 import { defaultPrincipal, principalIfKnown } from './principal.ts';
-import { sealOf } from './seals.ts';
 import { type Serving, type ServingOptions, servingOf } from './serving.ts';
+import { openSession } from './sessions.ts';
 import { withRetryAfter } from './too-many-requests.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
@@ -25,13 +28,18 @@ export type TaskServerFactory = (ctx: Parameters<McpServerFactory>[0]) => McpSer
 export interface TaskHandlerOptions extends ServingOptions {
   /** Bytes of a request body; larger ones are answered 413. @default 4 MiB */
   maxRequestBytes?: number;
+  /**
+   * Who is let in over HTTP: `oauth(…)` or `bearerTokens(…)`. What the caller of `fetch` says in `authInfo` then counts for
+   * nothing. @default everybody
+   */
+  auth?: Authentication;
 }
 
 /**
  * Serves an `McpServer` of your own together with the tools of `tasks`, like the SDK's `createMcpHandler`, to clients of
  * every revision.
  *
- * The handler checks neither Host nor Origin nor tokens: mount it behind what does, or use
+ * The handler checks neither Host nor Origin, and tokens only with `auth`: mount it behind what does, or use
  * `createTaskServer(…).listen()`, which does.
  * @param factory called per request, as the SDK's own handler calls it
  */
@@ -40,7 +48,8 @@ export function createTaskHandler(
   factory: TaskServerFactory,
   options: TaskHandlerOptions = {},
 ): McpHttpHandler {
-  const serving = servingOf(tasks, options, defaultPrincipal('local'));
+  const { auth } = options;
+  const serving = servingOf(tasks, options, auth?.principal ?? defaultPrincipal('local'));
   const maxBytes = options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes;
   const handler = createMcpHandler(withTasks(tasks, factory, serving), {
     maxRequestBodySize: maxBytes,
@@ -48,14 +57,15 @@ export function createTaskHandler(
   });
   const listens = listenFront(tasks, serving, { maxBytes, inner: handler.fetch });
   const front = legacyFront(tasks, serving, { maxBytes, inner: listens.fetch });
+  const serve: McpHttpHandler['fetch'] = (request, requestOptions) => {
+    const served = front(request, requestOptions)
+      .then(withoutNullId)
+      .then((response) => withRetryAfter(request, response));
+    return openEarly(tasks.engine.clock, request, served);
+  };
   return {
     ...handler,
-    fetch: (request, requestOptions) => {
-      const served = front(request, requestOptions)
-        .then(withoutNullId)
-        .then((response) => withRetryAfter(request, response));
-      return openEarly(tasks.engine.clock, request, served);
-    },
+    fetch: auth === undefined ? serve : guarded(auth, tasks, options, serve),
     close: async () => {
       leave(tasks);
       await handler.close();
@@ -63,6 +73,24 @@ export function createTaskHandler(
       serving.followers.close();
       await serving.inFlight.close();
     },
+  };
+}
+
+/** Nothing is read of a request before its token is known to be good. */
+function guarded(
+  auth: Authentication,
+  { engine, logger }: Tasks,
+  { principal }: ServingOptions,
+  serve: McpHttpHandler['fetch'],
+): McpHttpHandler['fetch'] {
+  const admit = gate(auth, { logger, ownPrincipal: principal !== undefined });
+  return async (request, requestOptions) => {
+    const told = auth.metadata?.(request);
+    if (told !== undefined) return told;
+    const admitted = await admit(request);
+    if (admitted instanceof Response) return admitted;
+    const response = await serve(request, { ...requestOptions, authInfo: admitted });
+    return endingWithToken(engine.clock, request, response, admitted);
   };
 }
 
@@ -75,7 +103,7 @@ export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Ser
     const session =
       era === 'legacy' && requestInfo !== undefined ? await sessionOf(tasks, requestInfo, principal) : undefined;
     // Told by a header that the SDK holds against the body: polls are many, and tools cost time to register.
-    const polled = era === 'modern' && isTaskMethod(requestInfo?.headers.get(METHOD_HEADER));
+    const polled = era === 'modern' ? isTaskMethod(requestInfo?.headers.get(METHOD_HEADER)) : isAboutTask(requestInfo);
     attach(mcp, tasks, serving, { era, principal, session, connected: requestInfo === undefined, polled });
     return mcp;
   };
@@ -88,8 +116,7 @@ async function sessionOf(
   principal: Principal | undefined,
 ): Promise<Session | undefined> {
   const id = headers.get(SESSION_HEADER);
-  const session =
-    id === null || principal === undefined ? undefined : decodeSession(id, principal, await sealOf(tasks));
+  const session = id === null || principal === undefined ? undefined : await openSession(tasks, id, principal);
   if (session !== undefined) return session;
   const version = headers.get(VERSION_HEADER);
   return version === null ? undefined : ({ ...NOBODY, version } satisfies Session);

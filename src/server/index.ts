@@ -1,3 +1,7 @@
+export type { Authentication } from './auth/authentication.ts';
+export { type BearerTokensOptions, bearerTokens } from './auth/bearer-tokens.ts';
+export { type OAuthOptions, oauth } from './auth/oauth.ts';
+export type { BearerToken } from './auth/token-list.ts';
 export { createTaskHandler, type TaskHandlerOptions, type TaskServerFactory } from './handler.ts';
 export { ListenError, type Listening, type ListenOptions } from './listen.ts';
 export { type CallerAuth, type PrincipalOf, UnidentifiedCallerError } from './principal.ts';

@@ -6,12 +6,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { isJsonObject, type Principal } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import { decodeSession, encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
+import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
 import { eventStream } from './event-stream.ts';
 import { principalIfKnown } from './principal.ts';
 import { sealOf } from './seals.ts';
 import type { Serving } from './serving.ts';
+import { openSession } from './sessions.ts';
 
 export const SESSION_HEADER = 'mcp-session-id';
 export const VERSION_HEADER = 'mcp-protocol-version';
@@ -34,7 +35,7 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
   const { inner, maxBytes } = options;
   const ended = new Set<string>();
   const open = async (id: string, principal: Principal | undefined): Promise<Session | undefined> => {
-    const session = principal === undefined ? undefined : decodeSession(id, principal, await sealOf(tasks));
+    const session = principal === undefined ? undefined : await openSession(tasks, id, principal);
     return session === undefined || ended.has(session.id) ? undefined : session;
   };
   const end = ({ id }: Session): Response => {
@@ -44,8 +45,13 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
     if (ended.size > MAX_ENDED && oldest !== undefined) ended.delete(oldest);
     return new Response(null, { status: 204 });
   };
-  return async (request, requestOptions) => {
-    if (isModern(request.headers)) return inner(request, requestOptions);
+  return async (incoming, requestOptions) => {
+    // Read for the SDK too, which makes a copy of every body that it reads by itself.
+    const read = incoming.method === 'POST' ? await readOnce(incoming, requestOptions, maxBytes) : undefined;
+    const request = read !== undefined && 'unread' in read ? read.unread : incoming;
+    const options =
+      read !== undefined && 'body' in read ? { ...requestOptions, parsedBody: read.body } : requestOptions;
+    if (isModern(request.headers)) return inner(request, options);
     const auth = requestOptions?.authInfo;
     const principal = principalIfKnown(serving.principalOf, auth);
     const id = request.headers.get(SESSION_HEADER);
@@ -53,13 +59,13 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
     if (id !== null && session === undefined) return refusal(404, 'Session not found');
     if (session !== undefined && request.method === 'DELETE') return end(session);
     if (session !== undefined && request.method === 'GET') return channel(tasks, serving, session, request);
-    const read = request.method === 'POST' ? await readOnce(request, requestOptions, maxBytes) : undefined;
-    if (read === undefined) return inner(request, requestOptions);
+    if (read === undefined || !('body' in read)) return inner(request, options);
     const { body } = read;
     if (await serving.desk.take(body, () => serving.principalOf({ auth }))) return new Response(null, { status: 202 });
     if (session !== undefined && serving.relay.take(session.id, body)) return new Response(null, { status: 202 });
     if (session !== undefined) serving.inFlight.cancel(session.id, body);
-    const response = await inner(request, { ...requestOptions, parsedBody: body });
+    if (isAboutTasks(body)) aboutTasks.add(request);
+    const response = await inner(request, options);
     if (isPoll(body)) return withoutStream(response);
     const begun = session === undefined ? readInitialize(body, randomUUID(), legacyVersions) : undefined;
     if (begun === undefined || principal === undefined || !response.ok) return response;
@@ -75,22 +81,31 @@ function isModern(headers: Headers): boolean {
 }
 
 /**
- * The body, read once for everybody.
- * @returns `undefined` for what the SDK has to refuse in its own words: not JSON, or too much of it
+ * The body, read once for everybody; or, for what the SDK has to refuse in its own words (no JSON, or too much of it), a
+ * request whose body can still be read.
  */
 export async function readOnce(
   request: Request,
   options: McpHandlerRequestOptions | undefined,
   maxBytes: number,
-): Promise<{ body: unknown } | undefined> {
+): Promise<{ body: unknown } | { unread: Request }> {
   if (options?.parsedBody !== undefined) return { body: options.parsedBody };
-  const read = await readRequestBody(request.clone(), maxBytes);
-  if (read.tooLarge) return undefined;
+  const text = await readText(request, maxBytes);
+  if (text === undefined) return { unread: request };
   try {
-    return { body: JSON.parse(read.text) as unknown };
+    return { body: JSON.parse(text) as unknown };
   } catch {
-    return undefined;
+    const { url, method, headers, signal } = request;
+    return { unread: request.bodyUsed ? new Request(url, { method, headers, signal, body: text }) : request };
   }
+}
+
+/** A copy costs more than all the rest of reading; it is only needed where nobody says how long the body will be. */
+async function readText(request: Request, maxBytes: number): Promise<string | undefined> {
+  const length = request.headers.get('content-length');
+  if (length !== null && Number(length) <= maxBytes) return request.text();
+  const read = await readRequestBody(request.clone(), maxBytes);
+  return read.tooLarge ? undefined : read.text;
 }
 
 /** Whoever polls wants to know how things are, and no stream on which to wait. */
@@ -105,6 +120,17 @@ async function withoutStream(response: Response): Promise<Response> {
   const [, answer] = /^data: (.+)$/m.exec(text) ?? [];
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   return new Response(answer ?? null, { status: answer === undefined ? 500 : response.status, headers });
+}
+
+/** Requests whose servers need no tools: they are many, and tools cost time to register. */
+const aboutTasks = new WeakSet<Request>();
+
+export function isAboutTask(request: Request | undefined): boolean {
+  return request !== undefined && aboutTasks.has(request);
+}
+
+function isAboutTasks(body: unknown): boolean {
+  return isJsonObject(body) && Object.values<unknown>(METHODS).includes(body.method);
 }
 
 /** Closed by the client, by the next one that the same session opens, or with the session. */

@@ -78,7 +78,7 @@ export function listenFront(
         return inner(request, options);
       }
       const read = await readOnce(request, options, maxBytes);
-      if (read === undefined) return inner(request, options);
+      if ('unread' in read) return inner(read.unread, options);
       const listen = desk.read(read.body);
       const response = await inner(request, { ...options, parsedBody: listen?.rest ?? read.body });
       return listen === undefined ? response : answer(listen, response, options?.authInfo, request);

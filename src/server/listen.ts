@@ -7,15 +7,18 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
+import type { Authentication } from './auth/authentication.ts';
 import { withoutNullId } from './error-body.ts';
 
 export interface ListenOptions {
   /** @default 7717; 0 takes any free port */
   port?: number;
-  /** The address to bind. Anything but loopback needs `insecure` until the server checks tokens. @default '127.0.0.1' */
+  /** The address to bind. Anything but loopback needs `auth`, or `insecure`. @default '127.0.0.1' */
   host?: string;
   /** Where MCP is served. @default '/mcp' */
   path?: string;
+  /** Who is let in: `oauth(…)` or `bearerTokens(…)`. @default that of the server; without one, everybody */
+  auth?: Authentication;
   /** Serve the network without authentication: whoever reaches the port may call every tool. @default false */
   insecure?: boolean;
   /** Host names a request may be addressed to. @default the loopback names */
@@ -49,17 +52,17 @@ export function isLoopback(host: string): boolean {
 /**
  * Binds a port and serves `fetch` under `path`, for requests that name an allowed host and come from an allowed origin.
  * @throws {ListenError} when the address cannot be bound; the message says why and what to do.
- * @throws {TypeError} when the address is not loopback and `insecure` was not given.
+ * @throws {TypeError} when the address is not loopback and neither `auth` nor `insecure` was given.
  */
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
   options: ListenOptions,
 ): Promise<Listening> {
-  const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false } = options;
-  if (!isLoopback(host) && !insecure) {
+  const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false, auth } = options;
+  if (!isLoopback(host) && !insecure && auth === undefined) {
     throw new TypeError(
       `listen: host ${host} is reachable by others and this server checks no tokens; ` +
-        'bind 127.0.0.1, put an authenticating proxy in front, or pass insecure: true',
+        'bind 127.0.0.1, pass auth, put an authenticating proxy in front, or pass insecure: true',
     );
   }
   const server = createAdaptorServer({ fetch: guarded(fetch, path, options, isLoopback(host)).fetch });
@@ -103,6 +106,9 @@ function guarded(
     return undefined;
   });
   app.all(path, (context) => fetch(context.req.raw));
+  // Read before there is a token. It says where to get one, under a path of its own.
+  const metadata = options.auth?.metadata?.bind(options.auth);
+  if (metadata !== undefined) app.use(async (context, next) => metadata(context.req.raw) ?? next());
   return app;
 }
 

@@ -29,7 +29,7 @@ export interface TaskServer extends AsyncDisposable {
   /** Serves one client over stdin and stdout. */
   stdio(): StdioTaskServer;
   /**
-   * Serves Streamable HTTP inside an HTTP server of yours, which checks Host, Origin and tokens.
+   * Serves Streamable HTTP inside an HTTP server of yours, which checks Host and Origin, and tokens unless there is `auth`.
    * @param options what a verified token says, as `authInfo`; tasks then belong to its issuer and subject
    */
   fetch(request: Request, options?: McpHandlerRequestOptions): Promise<Response>;
@@ -70,9 +70,15 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       if (options.signals !== false) removeHandlers ??= stopOnSignals(() => this.close());
       await tasks.start(); // A store that cannot be opened is told here, not to the first caller.
       const reach = isLoopback(listenOptions.host ?? '127.0.0.1') ? 'local' : 'open';
-      if (reach === 'open' && options.principal === undefined) tasks.logger.warn({}, ANONYMOUS_NOTE);
-      const { fetch } = handler({ principal: defaultPrincipal(reach), ...options });
-      const listening = await listen((request) => fetch(request), listenOptions);
+      const auth = listenOptions.auth ?? options.auth;
+      const guessed = auth === undefined && options.principal === undefined;
+      if (reach === 'open' && guessed) tasks.logger.warn({}, ANONYMOUS_NOTE);
+      const { fetch } = handler({
+        ...options,
+        ...(auth !== undefined && { auth }),
+        ...(guessed && { principal: defaultPrincipal(reach) }),
+      });
+      const listening = await listen((request) => fetch(request), { ...listenOptions, ...(auth && { auth }) });
       listeners.push(listening);
       return listening;
     },
