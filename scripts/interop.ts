@@ -1,13 +1,15 @@
-// `npm run interop`: clients we did not write, in exact versions, against a server made of Longcall's public API, over HTTP
-// and stdio, with a SQLite file. Each plays every scenario of scripts/interop/scenarios.ts; test/interop/cannot.ts names what
-// a client cannot do. `--peer TEXT` and `--only SCENARIO` choose some of them.
+// `npm run interop`: clients and hosts we did not write, in exact versions, against a server made of Longcall's public API,
+// over HTTP and stdio, with a SQLite file. Each plays every scenario of scripts/interop/scenarios.ts; test/interop/cannot.ts
+// names what a client cannot do. `--peer TEXT` and `--only SCENARIO` choose some of them.
 import { parseArgs } from 'node:util';
 import { cannot, type Inability } from '../test/interop/cannot.ts';
 import { endAll } from './conformance/children.ts';
 import { NotInstallableError } from './interop/installed.ts';
 import type { Peer, PeerKind } from './interop/peer.ts';
 import { extTasks, extTasksLegacy } from './interop/peers/ext-tasks.ts';
+import { gemini } from './interop/peers/gemini.ts';
 import { inspector, inspectorLegacy } from './interop/peers/inspector.ts';
+import { aiSdk, langchain, openAiAgents } from './interop/peers/libraries.ts';
 import { sdkV1 } from './interop/peers/sdk-v1.ts';
 import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
 import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
@@ -22,6 +24,10 @@ const KINDS: readonly PeerKind[] = [
   extTasksLegacy,
   inspector,
   inspectorLegacy,
+  aiSdk,
+  openAiAgents,
+  langchain,
+  gemini,
 ];
 const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
 /** No scenario takes longer, and no client takes longer to leave, in milliseconds. */

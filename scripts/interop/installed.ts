@@ -18,6 +18,8 @@ export interface Installed {
   node: string;
   /** The folder of the package. */
   folder: string;
+  /** The folder of all packages. */
+  modules: string;
 }
 
 /** Something cannot be installed on this machine, or not now. */
@@ -25,16 +27,26 @@ export class NotInstallableError extends Error {
   override readonly name = 'NotInstallableError';
 }
 
-/** @throws {NotInstallableError} saying why not. */
-export async function installed(name: string, version: string, cache: string): Promise<Installed> {
+/** What did not succeed is not tried again. */
+const failures = new Map<string, Error>();
+
+/** A package and what it wants beside it. @throws {NotInstallableError} saying why not. */
+export async function installed(
+  name: string,
+  version: string,
+  cache: string,
+  beside: readonly string[] = [],
+): Promise<Installed> {
   const fetchesNode = process.platform === 'linux' && process.arch === 'x64';
   if (!fetchesNode && !isNewEnough(process.versions.node)) {
     const reason = `only on Linux x64 is one fetched from npm, and this is ${process.versions.node}`;
     throw new NotInstallableError(`needs Node ${MIN_NODE.join('.')} or later: ${reason}`);
   }
-  const packages = [`${name}@${version}`, ...(fetchesNode ? [`${NODE}@${NODE_VERSION}`] : [])];
+  const packages = [`${name}@${version}`, ...beside, ...(fetchesNode ? [`${NODE}@${NODE_VERSION}`] : [])];
   const short = name.split('/').at(-1);
   const folder = join(cache, `${short}-${version}${fetchesNode ? `-node-${NODE_VERSION}` : ''}`);
+  const before = failures.get(folder);
+  if (before !== undefined) throw before;
   if (!existsSync(folder)) {
     // Beside, and moved when complete: an installation that was interrupted must not pass for one.
     const fresh = `${folder}.${process.pid}`;
@@ -42,12 +54,19 @@ export async function installed(name: string, version: string, cache: string): P
       await mkdir(fresh, { recursive: true });
       await install(packages, fresh);
       await rename(fresh, folder);
+    } catch (error) {
+      failures.set(folder, error as Error);
+      throw error;
     } finally {
       await rm(fresh, { recursive: true, force: true });
     }
   }
   const modules = join(folder, 'node_modules');
-  return { node: fetchesNode ? join(modules, NODE, 'bin/node') : process.execPath, folder: join(modules, name) };
+  return {
+    node: fetchesNode ? join(modules, NODE, 'bin/node') : process.execPath,
+    folder: join(modules, name),
+    modules,
+  };
 }
 
 async function install(packages: string[], folder: string): Promise<void> {
@@ -59,7 +78,9 @@ async function install(packages: string[], folder: string): Promise<void> {
   const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm];
   const child = track(spawn(command as string, [...first, ...args], { stdio: ['ignore', 'ignore', 'pipe'] }));
   const [status, errors] = await Promise.all([ended(child, INSTALL_PATIENCE_MS), text(child.stderr)]);
-  if (status !== 0) throw new NotInstallableError(`npm could not install it:\n${errors}`);
+  if (status === 0) return;
+  console.log(errors);
+  throw new NotInstallableError(`npm could not install it: ${errors.split('\n', 1)}`);
 }
 
 function isNewEnough(version: string): boolean {

@@ -41,6 +41,8 @@ export interface PeerKind {
   name: string;
   /** It takes part in tasks as a protocol, and does not just read what a call says about them. */
   native: boolean;
+  /** It passes the text of a result on, and nothing else. */
+  tellsOnlyText?: boolean;
   server?: ServerOptions;
   /** @default all */
   scenarios?: readonly ScenarioName[];

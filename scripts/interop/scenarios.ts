@@ -39,7 +39,7 @@ export const play: Readonly<Record<ScenarioName, (stage: Stage) => Promise<void>
     site.open(gate);
     const outcome = await followed.outcome;
     assert.equal(textOf(outcome), 'walked 3');
-    assert.deepEqual(structured(outcome), { walked: 3 });
+    if (!kind.tellsOnlyText) assert.deepEqual(structured(outcome), { walked: 3 });
   },
 
   async progress({ site, peer, gate }) {

@@ -21,6 +21,7 @@ import {
   resultOf,
 } from '../peer.ts';
 import type { Site } from '../site.ts';
+import { CallerWithoutTasks } from './without-tasks.ts';
 
 const VERSION = '2.4.0';
 const MODERN = '2026-07-28';
@@ -34,7 +35,7 @@ export const sdkV2: PeerKind = {
   async connect(site) {
     const capabilities = { elicitation: { form: {} } };
     const { client } = await connected(site, { capabilities, versionNegotiation: { mode: { pin: MODERN } } });
-    return new CallerWithoutTasks(client);
+    return new FollowingWords(client);
   },
 };
 
@@ -45,7 +46,7 @@ export const sdkV2Declaring: PeerKind = {
   async connect(site) {
     const capabilities = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } };
     const { client } = await connected(site, { capabilities, versionNegotiation: { mode: { pin: MODERN } } });
-    return new CallerWithoutTasks(client);
+    return new FollowingWords(client);
   },
 };
 
@@ -77,63 +78,44 @@ export function answering(client: Client, hooks: () => Hooks | undefined): void 
   });
 }
 
-abstract class OverClient {
-  protected readonly client: Client;
-  protected hooks: Hooks | undefined;
+/** Follows the words of answers that are no results yet. */
+class FollowingWords extends CallerWithoutTasks {
+  protected override readonly canBeAsked = true;
+  readonly #client: Client;
 
   constructor(client: Client) {
-    this.client = client;
+    super();
+    this.#client = client;
     answering(client, () => this.hooks);
   }
 
-  async call(name: string, args: Json): Promise<Outcome> {
-    return this.client.callTool({ name, arguments: args }, timeout).then(resultOf, refused);
+  call(name: string, args: Json, { onProgress }: Hooks = {}): Promise<Outcome> {
+    const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }) =>
+      onProgress?.(`${progress}/${total}`);
+    return this.#client.callTool({ name, arguments: args }, { ...timeout, onprogress }).then(resultOf, refused);
   }
 
   close(): Promise<void> {
-    return this.client.close();
-  }
-}
-
-/** A call that takes long is answered with words how to go on. A model would follow them; here we do. */
-class CallerWithoutTasks extends OverClient implements Peer {
-  async start(name: string, args: Json, hooks: Hooks = {}): Promise<Followed> {
-    this.hooks = hooks;
-    const first = await this.#call(name, args, hooks);
-    const taskId = taskIn(first);
-    const outcome = taskId === undefined ? Promise.resolve(first) : this.outcome(taskId);
-    return {
-      taskId,
-      outcome,
-      cancel: async () => void (await this.#call('task_cancel', { taskId })),
-    };
-  }
-
-  async outcome(taskId: string): Promise<Outcome> {
-    for (;;) {
-      const outcome = await this.#call('task_wait', { taskId }, this.hooks);
-      const text = textOf(outcome);
-      if (/ was cancelled/.test(text)) return { status: 'cancelled' };
-      if (!/ is still running/.test(text)) return outcome;
-    }
-  }
-
-  async list(): Promise<{ taskId: string; status: string }[]> {
-    const text = textOf(await this.#call('task_list', {}));
-    return [...text.matchAll(/^(tsk_\S+) \S+: (\w+)/gm)].map(([, taskId = '', status = '']) => ({ taskId, status }));
-  }
-
-  #call(name: string, args: Json, { onProgress }: Hooks = {}): Promise<Outcome> {
-    const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }) =>
-      onProgress?.(`${progress}/${total}`);
-    return this.client.callTool({ name, arguments: args }, { ...timeout, onprogress }).then(resultOf, refused);
+    return this.#client.close();
   }
 }
 
 /** `callTool` knows no tasks, but the client lets everybody send any request. */
-class SpelledOut extends OverClient implements Peer {
+class SpelledOut implements Peer {
+  readonly #client: Client;
+  #hooks: Hooks | undefined;
+
+  constructor(client: Client) {
+    this.#client = client;
+    answering(client, () => this.#hooks);
+  }
+
+  call(name: string, args: Json): Promise<Outcome> {
+    return this.#client.callTool({ name, arguments: args }, timeout).then(resultOf, refused);
+  }
+
   async start(name: string, args: Json, hooks: Hooks = {}): Promise<Followed> {
-    this.hooks = hooks;
+    this.#hooks = hooks;
     const { task } = await this.#request('tools/call', { name, arguments: args, task: {} });
     const { taskId } = task as { taskId: string };
     return {
@@ -146,7 +128,7 @@ class SpelledOut extends OverClient implements Peer {
   async outcome(taskId: string): Promise<Outcome> {
     for (;;) {
       const { status, statusMessage, pollInterval } = await this.#request('tasks/get', { taskId });
-      if (typeof statusMessage === 'string') this.hooks?.onProgress?.(statusMessage);
+      if (typeof statusMessage === 'string') this.#hooks?.onProgress?.(statusMessage);
       if (status === 'cancelled') return { status };
       if (status !== 'working') return this.#request('tasks/result', { taskId }).then(resultOf, refused);
       await new Promise((resolve) => setTimeout(resolve, Number(pollInterval)));
@@ -159,17 +141,10 @@ class SpelledOut extends OverClient implements Peer {
   }
 
   #request(method: string, params: Json): Promise<Json> {
-    return this.client.request({ method, params }, anything, timeout);
+    return this.#client.request({ method, params }, anything, timeout);
   }
-}
 
-function textOf(outcome: Outcome): string {
-  const content = outcome.status === 'result' ? (outcome.result.content as { text?: string }[]) : [];
-  return content[0]?.text ?? '';
-}
-
-/** The id that an answer goes on with, if it is no result yet. */
-function taskIn(outcome: Outcome): string | undefined {
-  if (!textOf(outcome).startsWith('NOT finished')) return undefined;
-  return /\btsk_[\w-]+/.exec(textOf(outcome))?.[0];
+  close(): Promise<void> {
+    return this.#client.close();
+  }
 }

@@ -27,7 +27,7 @@ async function protectedServer(listen: ListenOptions = {}): Promise<Guarded & { 
 }
 
 describe('two users of one client', () => {
-  it('do not see, answer or cancel the tasks of each other [G2-S-56] [G2-S-57] [G3-S-59]', async () => {
+  it('do not see, answer or cancel the tasks of each other [G3-S-59]', async () => {
     const { login, as } = await protectedServer();
     const alice = as(await login.sign());
     const bob = as(await login.sign({ sub: 'bob' }));
