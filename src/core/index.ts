@@ -8,6 +8,7 @@ export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './po
 export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal } from './principal.ts';
 export { type Answer, type InputRequests, type Question, questionKey, questionText } from './question.ts';
 export { newTaskId, type RandomSource, randomFraction, shortId, systemRandom, type TaskId } from './random.ts';
+export { Recent } from './recent.ts';
 export {
   recoveryDecision,
   type WorkerLostRule,

@@ -1,4 +1,4 @@
-import type { Clock, Principal } from '../core/index.ts';
+import { type Clock, type Principal, Recent } from '../core/index.ts';
 
 /** Nobody who keeps the ids he was given asks for so many tasks that are not there. */
 const MANY = 20;
@@ -9,7 +9,7 @@ const MAX_PRINCIPALS = 1_000;
 /** Counts who asks for tasks that are not there: a client that lost its notes, or one that guesses. */
 export class Probes {
   readonly #clock: Clock;
-  readonly #byOwner = new Map<string, { since: number; count: number }>();
+  readonly #byOwner = new Recent<string, { since: number; count: number }>(MAX_PRINCIPALS);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,10 +22,7 @@ export class Probes {
     const known = this.#byOwner.get(owner);
     const seen = known !== undefined && now - known.since < WITHIN_MS ? known : { since: now, count: 0 };
     seen.count += 1;
-    this.#byOwner.delete(owner); // To the end: the first are those longest silent.
     this.#byOwner.set(owner, seen);
-    const [oldest] = this.#byOwner.keys();
-    if (this.#byOwner.size > MAX_PRINCIPALS && oldest !== undefined) this.#byOwner.delete(oldest);
     return seen.count === MANY ? seen.count : undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { isTerminal, type TaskRecord, type TerminalState } from '../core/index.ts';
+import { isTerminal, Recent, type TaskRecord, type TerminalState } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { failure, inlineAnswer } from './answers.ts';
 import { callerOf } from './caller.ts';
@@ -15,7 +15,7 @@ const SILENCE_MS = 60_000;
 const MAX_TOLD = 1_000;
 
 /** What readers of a status were told last: models that are to wait ask again at once, since they cannot sleep. */
-const toldLast = new WeakMap<Tasks, Map<string, string>>();
+const toldLast = new WeakMap<Tasks, Recent<string, string>>();
 
 export async function waitFor(call: CompanionCall): Promise<CallToolResult> {
   const { args, principal, ctx, parts } = call;
@@ -41,10 +41,7 @@ export async function statusOf(call: CompanionCall): Promise<CallToolResult> {
     ({ record } = await follow(record, caller, WAIT_MS, ctx, parts, (now) => newsOf(now) !== known));
   }
   const news = newsOf(record);
-  told.delete(reader); // To the end: the first are those longest unused.
   told.set(reader, news);
-  const [oldest] = told.keys();
-  if (told.size > MAX_TOLD && oldest !== undefined) told.delete(oldest);
   return isTerminal(record.state) ? say(ended(record)) : notYet(record, call, news === known ? 'Nothing new: ' : '');
 }
 
@@ -91,8 +88,8 @@ function newsOf({ state, progress, statusMessage }: TaskRecord): string {
   return JSON.stringify([state, progress, statusMessage]);
 }
 
-function toldTo(tasks: Tasks): Map<string, string> {
-  const told = toldLast.get(tasks) ?? new Map<string, string>();
+function toldTo(tasks: Tasks): Recent<string, string> {
+  const told = toldLast.get(tasks) ?? new Recent<string, string>(MAX_TOLD);
   toldLast.set(tasks, told);
   return told;
 }

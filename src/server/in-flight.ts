@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
-import { isJsonObject } from '../core/index.ts';
+import { isJsonObject, Recent } from '../core/index.ts';
 
 const CANCELLED = 'notifications/cancelled';
 /** Of so many calls whose stream broke it is remembered how to call them off. */
@@ -12,7 +12,7 @@ const MAX_CUT = 1_000;
 export class InFlight {
   readonly #requests = new Map<string, Transport>();
   readonly #transports = new Set<Transport>();
-  readonly #callOff = new Map<string, (reason: unknown) => void>();
+  readonly #callOff = new Recent<string, (reason: unknown) => void>(MAX_CUT);
 
   get size(): number {
     return this.#requests.size;
@@ -63,8 +63,6 @@ export class InFlight {
     if (sessionId === '') return () => {};
     const key = keyOf(sessionId, requestId);
     this.#callOff.set(key, callOff);
-    const [oldest] = this.#callOff.keys();
-    if (this.#callOff.size > MAX_CUT && oldest !== undefined) this.#callOff.delete(oldest);
     return () => {
       if (this.#callOff.get(key) === callOff) this.#callOff.delete(key);
     };

@@ -4,7 +4,7 @@ import {
   readRequestBody,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { isJsonObject, type Principal } from '../core/index.ts';
+import { isJsonObject, type Principal, Recent } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
@@ -33,16 +33,14 @@ export type Fetch = (request: Request, options?: McpHandlerRequestOptions) => Pr
  */
 export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes: number; inner: Fetch }): Fetch {
   const { inner, maxBytes } = options;
-  const ended = new Set<string>();
+  const ended = new Recent<string, true>(MAX_ENDED);
   const open = async (id: string, principal: Principal | undefined): Promise<Session | undefined> => {
     const session = principal === undefined ? undefined : await openSession(tasks, id, principal);
     return session === undefined || ended.has(session.id) ? undefined : session;
   };
   const end = ({ id }: Session): Response => {
     serving.followers.end(id);
-    ended.add(id);
-    const [oldest] = ended;
-    if (ended.size > MAX_ENDED && oldest !== undefined) ended.delete(oldest);
+    ended.set(id, true);
     return new Response(null, { status: 204 });
   };
   return async (incoming, requestOptions) => {

@@ -3,6 +3,7 @@ import {
   AnswerInvalidError,
   type Logger,
   type Principal,
+  Recent,
   type RequestorAbilities,
   type TaskId,
   type TaskRecord,
@@ -50,9 +51,9 @@ export class QuestionDesk {
   readonly #tasks: Tasks;
   readonly #attending = new Map<TaskId, Attending[]>();
   /** Ids that were answered here of late: who answered need not be told that the question is closed. */
-  readonly #answered = new Set<string>();
+  readonly #answered = new Recent<string, true>(MAX_REMEMBERED);
   /** Ids whose answer was none: they are asked again when somebody comes for them, also where they were asked before. */
-  readonly #again = new Set<string>();
+  readonly #again = new Recent<string, true>(MAX_REMEMBERED);
 
   constructor(tasks: Tasks) {
     this.#tasks = tasks;
@@ -130,25 +131,19 @@ export class QuestionDesk {
       if (open === undefined) return true; // Answered already, or closed: there is nobody to tell.
       const answer = decodeAnswer(open.kind, message);
       if (!answer.ok) {
-        remember(this.#again, id);
+        this.#again.set(id, true);
         logger.info({ problem: answer.message }, 'an answer to a question makes no sense and is ignored');
         return true;
       }
-      remember(this.#answered, id); // Before the question closes, and everybody hears of it.
+      this.#answered.set(id, true); // Before the question closes, and everybody hears of it.
       await engine.answer(taskId, owner, new Map([[key, answer.value]]));
     } catch (error) {
       this.#answered.delete(id);
-      if (error instanceof AnswerInvalidError) remember(this.#again, id);
+      if (error instanceof AnswerInvalidError) this.#again.set(id, true);
       tell(logger, error);
     }
     return true;
   }
-}
-
-function remember(ids: Set<string>, id: string): void {
-  ids.add(id);
-  const [oldest] = ids;
-  if (ids.size > MAX_REMEMBERED && oldest !== undefined) ids.delete(oldest);
 }
 
 /** Nobody waits for an answer to an answer; an operator may want to know. */

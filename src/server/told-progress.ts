@@ -1,4 +1,4 @@
-import type { TaskId, TaskProgress } from '../core/index.ts';
+import { Recent, type TaskId, type TaskProgress } from '../core/index.ts';
 
 /** Beyond this many, the tasks longest silent are forgotten: at worst a number is told twice. */
 const MAX_TASKS = 10_000;
@@ -9,16 +9,13 @@ const MAX_TASKS = 10_000;
  * @see 2025-11-25 progress, "Behavior Requirements"
  */
 export class ToldProgress {
-  readonly #told = new Map<TaskId, number>();
+  readonly #told = new Recent<TaskId, number>(MAX_TASKS);
 
   /** Whether this is news; if so, it counts as told. */
   isNews(taskId: TaskId, { progress }: TaskProgress): boolean {
     const before = this.#told.get(taskId) ?? Number.NEGATIVE_INFINITY;
     if (progress <= before) return false;
-    this.#told.delete(taskId); // To the end: the first are those longest silent.
     this.#told.set(taskId, progress);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > MAX_TASKS && oldest !== undefined) this.#told.delete(oldest);
     return true;
   }
 
