@@ -1,5 +1,5 @@
 import { encodeJson, type JsonValue, type Logger, type RpcErrorObject, TaskError } from '../core/index.ts';
-import { encodeError, internalError } from '../wire/rev2026-07-28/index.ts';
+import { encodeError, internalError } from '../wire/errors.ts';
 import { UnidentifiedCallerError } from './principal.ts';
 
 /** An error as the SDK wants it thrown: it turns any object with an integer `code` into that JSON-RPC error. */

@@ -1,10 +1,16 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Principal } from '../core/index.ts';
 
 const ALGORITHM = 'aes-256-ctr';
 const TAG_BYTES = 16;
 const MIN_SECRET_BYTES = 32;
 /** Nothing we seal comes near it. */
 const MAX_TOKEN_LENGTH = 4_096;
+
+/** Binds a token to what it is for and to whom it is given: nobody else can use it, nor he for anything else. */
+export function boundTo(purpose: string, { tenant = '', subject }: Principal): readonly string[] {
+  return [purpose, tenant, subject];
+}
 
 /**
  * Makes tokens that a peer can carry but not read, change or lend: a token opens only with the secret it was made with,

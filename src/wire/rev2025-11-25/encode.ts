@@ -7,10 +7,10 @@ import {
   type TerminalState,
   unreachable,
 } from '../../core/index.ts';
+import { internalError } from '../errors.ts';
 import { EXISTING_META_KEY } from '../idempotency.ts';
 import type { Reply } from '../outbox.ts';
 import { statusMessageOf, toIso } from '../status-message.ts';
-import { internalError } from './errors.ts';
 import { IMMEDIATE_RESPONSE_META_KEY, RELATED_TASK_META_KEY } from './names.ts';
 import { failureText, plainResult } from './result.ts';
 

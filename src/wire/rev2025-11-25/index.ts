@@ -1,4 +1,5 @@
 export { type Decoded, decodeTaskId } from '../decoded.ts';
+export { encodeError, internalError, invalidParams } from '../errors.ts';
 export {
   declaredCapabilities,
   mayList,
@@ -20,7 +21,7 @@ export {
   encodeTaskForLaterRevision,
   statusOf,
 } from './encode.ts';
-export { encodeError, internalError, invalidParams, methodNotFound, notCancellable } from './errors.ts';
+export { methodNotFound, notCancellable } from './errors.ts';
 export { METHODS, REVISION } from './names.ts';
 export { forVersion } from './outgoing.ts';
 export { keepToken, keptToken } from './progress-token.ts';

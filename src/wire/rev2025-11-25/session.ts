@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type Principal } from '../../core/index.ts';
-import type { Seal } from '../seal.ts';
+import { boundTo, type Seal } from '../seal.ts';
 import { type DeclaredCapabilities, declaredCapabilities } from './capabilities.ts';
 
 /** What was agreed at `initialize`, as far as later requests need it. */
@@ -75,15 +75,11 @@ export function readClient(clientInfo: unknown): { name: string; version?: strin
  * @see 2025-11-25 transports, "Session Management"; security best practices, "Session Hijacking"
  */
 export function encodeSession(session: Session, principal: Principal, seal: Seal): string {
-  return seal.close(JSON.stringify(session), boundTo(principal));
+  return seal.close(JSON.stringify(session), boundTo('session', principal));
 }
 
 /** The session an id stands for; `undefined` when it is none of this store's, or of somebody else's. */
 export function decodeSession(sessionId: string, principal: Principal, seal: Seal): Session | undefined {
-  const text = seal.open(sessionId, boundTo(principal));
+  const text = seal.open(sessionId, boundTo('session', principal));
   return text === undefined ? undefined : (JSON.parse(text) as Session);
-}
-
-function boundTo({ tenant = '', subject }: Principal): string[] {
-  return ['session', tenant, subject];
 }

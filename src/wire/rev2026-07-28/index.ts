@@ -1,8 +1,9 @@
 export { type Decoded, decodeTaskId } from '../decoded.ts';
+export { encodeError, internalError, invalidParams } from '../errors.ts';
 export { declaredCapabilities } from './capabilities.ts';
 export { decodeAnswers, decodeResponses, earlierRounds, keepResponses } from './decode.ts';
 export { encodeAck, encodeHandle, encodeInlinedResult, encodeTask, immediateAnswer, plainResult } from './encode.ts';
-export { encodeError, internalError, invalidParams, missingTasksCapability } from './errors.ts';
+export { missingTasksCapability } from './errors.ts';
 export { isTaskMethod, LISTEN_METHOD, METHODS, REVISION, TASKS_EXTENSION } from './names.ts';
 export { decodeRelatedTaskIds } from './related.ts';
 export { decodeRound, encodeInputRequired, hasRound, keepRound } from './rounds.ts';

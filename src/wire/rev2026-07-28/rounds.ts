@@ -6,7 +6,7 @@ import {
   type Question,
   type TaskId,
 } from '../../core/index.ts';
-import type { Seal } from '../seal.ts';
+import { boundTo, type Seal } from '../seal.ts';
 import { encodeQuestions } from './encode.ts';
 
 /** Tells states of ours from those of a tool's `prepare` hook, which are none of our business. */
@@ -35,7 +35,7 @@ export function encodeInputRequired(
   return {
     resultType: 'input_required',
     inputRequests: encodeQuestions(Object.fromEntries(questions)),
-    requestState: STATE_PREFIX + seal.close(taskId, boundTo(principal)),
+    requestState: STATE_PREFIX + seal.close(taskId, boundTo('round', principal)),
   };
 }
 
@@ -65,7 +65,7 @@ export function decodeRound(
 ): { ok: true; value: Round } | { ok: false; message: string } | undefined {
   const kept = isJsonObject(meta) ? meta[KEPT_ROUND] : undefined;
   if (!isJsonObject(kept) || typeof kept.state !== 'string') return undefined;
-  const taskId = seal.open(kept.state.slice(STATE_PREFIX.length), boundTo(principal));
+  const taskId = seal.open(kept.state.slice(STATE_PREFIX.length), boundTo('round', principal));
   if (taskId === undefined) return { ok: false, message: 'params.requestState: not a state that this server gave you' };
   return { ok: true, value: { taskId, responses: kept.responses ?? {} } };
 }
@@ -73,8 +73,4 @@ export function decodeRound(
 /** Whether a call carries a round at all, which is cheaper to know than which. */
 export function hasRound(meta: unknown): boolean {
   return isJsonObject(meta) && Object.hasOwn(meta, KEPT_ROUND);
-}
-
-function boundTo({ tenant = '', subject }: Principal): string[] {
-  return ['round', tenant, subject];
 }
