@@ -7,6 +7,11 @@ export interface Principal {
   subject: string;
 }
 
+/** The same for the same principal, and for no two others: under it is kept in memory what belongs to each. */
+export function principalKey({ tenant = '', subject }: Principal): string {
+  return JSON.stringify([tenant, subject]);
+}
+
 /** The one owner of everything reached over stdio, or over loopback without authentication. */
 export const LOCAL_PRINCIPAL: Principal = { subject: 'local' };
 

@@ -1,4 +1,4 @@
-import { type Clock, type Principal, RateLimitedError, type TaskId } from '../core/index.ts';
+import { type Clock, type Principal, principalKey, RateLimitedError, type TaskId } from '../core/index.ts';
 
 /** What one requestor may ask for, and how fast. */
 export interface PollSettings {
@@ -49,7 +49,7 @@ export class Polls {
     watch: (listener: () => void) => () => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    const owner = `${principal.tenant ?? ''}|${principal.subject}`;
+    const owner = principalKey(principal);
     const delayMs = this.#take(`${owner}|${taskId}`);
     if (delayMs === 0) return;
     const waiting = this.#waiting.get(owner) ?? 0;

@@ -1,4 +1,4 @@
-import { type Clock, type Principal, Recent } from '../core/index.ts';
+import { type Clock, type Principal, principalKey, Recent } from '../core/index.ts';
 
 /** Nobody who keeps the ids he was given asks for so many tasks that are not there. */
 const MANY = 20;
@@ -16,8 +16,8 @@ export class Probes {
   }
 
   /** @returns how many it was within the last minute, once that is too many to be an accident; undefined before, and after */
-  note({ tenant = '', subject }: Principal): number | undefined {
-    const owner = `${tenant}|${subject}`;
+  note(principal: Principal): number | undefined {
+    const owner = principalKey(principal);
     const now = this.#clock.monotonic();
     const known = this.#byOwner.get(owner);
     const seen = known !== undefined && now - known.since < WITHIN_MS ? known : { since: now, count: 0 };

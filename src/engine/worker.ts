@@ -3,6 +3,7 @@ import {
   LOCAL_PRINCIPAL,
   type Logger,
   type Principal,
+  principalKey,
   type RandomSource,
   shortId,
   type TaskId,
@@ -283,5 +284,5 @@ export class Worker {
 /** One local user need not share with anybody; everybody else is told apart. */
 function slotUser({ name, concurrency }: Definition, principal: Principal) {
   const local = principal.subject === LOCAL_PRINCIPAL.subject && principal.tenant === undefined;
-  return { name, concurrency, principal: local ? undefined : `${principal.tenant ?? ''}|${principal.subject}` };
+  return { name, concurrency, principal: local ? undefined : principalKey(principal) };
 }

@@ -1,4 +1,4 @@
-import { LimitExceededError, type Principal, type RpcErrorObject, type TaskId } from '../core/index.ts';
+import { LimitExceededError, type Principal, principalKey, type RpcErrorObject, type TaskId } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import {
   decodeTaskIds,
@@ -91,11 +91,11 @@ export class ListenDesk {
   }
 
   /** Returns the function that gives the place back. */
-  #hold({ tenant = '', subject }: Principal, tasks: number): () => void {
+  #hold(principal: Principal, tasks: number): () => void {
     if (tasks > MAX_TASKS) {
       throw new LimitExceededError(`a subscription takes at most ${MAX_TASKS} tasks, got ${tasks}`);
     }
-    const owner = JSON.stringify([tenant, subject]);
+    const owner = principalKey(principal);
     const held = this.#held.get(owner) ?? { listens: 0, tasks: 0 };
     if (held.listens >= MAX_LISTENS) {
       throw new LimitExceededError(`${MAX_LISTENS} subscriptions are open, and no more are taken; close some first`);

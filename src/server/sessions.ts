@@ -1,4 +1,4 @@
-import { type Principal, Recent } from '../core/index.ts';
+import { type Principal, principalKey, Recent } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { decodeSession, type Session } from '../wire/rev2025-11-25/index.ts';
 import type { Seal } from '../wire/seal.ts';
@@ -17,7 +17,7 @@ export async function openSession(tasks: Tasks, id: string, principal: Principal
     sessions = new Recent(MAX_KNOWN);
     known.set(seal, sessions);
   }
-  const key = JSON.stringify([principal.tenant, principal.subject, id]);
+  const key = `${principalKey(principal)} ${id}`;
   const found = sessions.get(key);
   if (found !== undefined) return found;
   const session = decodeSession(id, principal, seal);
