@@ -1,8 +1,7 @@
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
-import { isTerminal, RateLimitedError, type TaskRecord, type TerminalState } from '../core/index.ts';
+import { isTerminal, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { negotiateMethod } from '../wire/negotiate.ts';
 import {
-  type Decoded,
   decodeCursor,
   decodeTaskId,
   encodeCursor,
@@ -10,7 +9,6 @@ import {
   encodePayload,
   encodeProgressNotification,
   encodeTask,
-  invalidParams,
   keptToken,
   METHODS,
   notCancellable,
@@ -18,21 +16,14 @@ import {
   type TasksCapability,
 } from '../wire/rev2025-11-25/index.ts';
 import { callerOf } from './caller.ts';
+import { decoded, type Method, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
-import { answerTo, asThrown } from './rpc-error.ts';
+import { asThrown } from './rpc-error.ts';
 import { sealOf } from './seals.ts';
-import { refuseForNow } from './too-many-requests.ts';
 
 /** Tasks on a page of a list. */
 const PAGE = 50;
-
-/** Lets anything through: the codec decides what is valid. */
-const ANY_PARAMS = {
-  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
-} as const;
-
-type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
 
 /** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them. */
 export function registerLegacyTaskMethods(
@@ -43,18 +34,13 @@ export function registerLegacyTaskMethods(
   const { tasks, peer, principalOf, wording } = parts;
   const { engine, logger } = tasks;
   const register = (method: string, handler: Method): void => {
-    mcp.server.setRequestHandler(method, { params: ANY_PARAMS }, async (params, ctx) => {
+    const negotiated: Method = async (params, ctx) => {
       const { version, clientCapabilities } = callerOf(ctx, peer, principalOf);
       const face = negotiateMethod(method, { version, clientCapabilities, declared });
       if (face.face === 'refused') throw asThrown(face.error);
-      try {
-        return await handler(params, ctx);
-      } catch (error) {
-        if (ctx.mcpReq.signal.aborted) throw error;
-        if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
-        throw asThrown(answerTo(error, method, logger));
-      }
-    });
+      return handler(params, ctx);
+    };
+    registerMethod(mcp, method, negotiated, logger);
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
 
@@ -119,9 +105,4 @@ async function attend(parts: ServingParts, taskId: string, ctx: ServerContext): 
   } finally {
     leave();
   }
-}
-
-function decoded<Value>(result: Decoded<Value>): Value {
-  if (result.ok) return result.value;
-  throw asThrown(invalidParams(result.message));
 }

@@ -1,27 +1,11 @@
 import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { RateLimitedError, type RpcErrorObject, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
+import { type RpcErrorObject, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
 import { negotiateMethod } from '../wire/negotiate.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
-import {
-  type Decoded,
-  decodeAnswers,
-  decodeTaskId,
-  encodeAck,
-  encodeTask,
-  invalidParams,
-  METHODS,
-  REVISION,
-} from '../wire/rev2026-07-28/index.ts';
+import { decodeAnswers, decodeTaskId, encodeAck, encodeTask, METHODS, REVISION } from '../wire/rev2026-07-28/index.ts';
+import { decoded, type Method, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
-import { answerTo, asThrown } from './rpc-error.ts';
-import { refuseForNow } from './too-many-requests.ts';
-
-/** Lets anything through: the codec decides what is valid, in the order the extension asks for. */
-const ANY_PARAMS = {
-  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
-} as const;
-
-type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
+import { asThrown } from './rpc-error.ts';
 
 /**
  * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28. First the capability, then the shape, then the lookup:
@@ -30,19 +14,14 @@ type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, un
 export function registerTaskMethods(mcp: McpServer, { tasks, principalOf, wording }: ServingParts): void {
   const { engine, logger } = tasks;
   const register = (method: string, handler: Method): void => {
-    mcp.server.setRequestHandler(method, { params: ANY_PARAMS }, async (params, ctx) => {
+    const negotiated: Method = async (params, ctx) => {
       const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
       const clientCapabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY];
       const face = negotiateMethod(method, { version: REVISION, clientCapabilities, declared: undefined });
       if (face.face === 'refused') throw asThrown(face.error);
-      try {
-        if (face.face === 'served_if_legacy') return await fromBefore(method, params, ctx, face.error);
-        return await handler(params, ctx);
-      } catch (error) {
-        if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
-        throw asThrown(answerTo(error, method, logger));
-      }
-    });
+      return face.face === 'served_if_legacy' ? fromBefore(method, params, ctx, face.error) : handler(params, ctx);
+    };
+    registerMethod(mcp, method, negotiated, logger);
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
   /** The caller's task of 2025-11-25, in its words; for every other id the answer is `error`. */
@@ -91,9 +70,4 @@ export function registerTaskMethods(mcp: McpServer, { tasks, principalOf, wordin
     await engine.cancel(decoded(decodeTaskId(params)), owner(ctx), 'cancelled by the client');
     return encodeAck();
   });
-}
-
-function decoded<Value>(result: Decoded<Value>): Value {
-  if (result.ok) return result.value;
-  throw asThrown(invalidParams(result.message));
 }

@@ -5,6 +5,7 @@ import { createTaskHandler, createTaskServer, type PrincipalOf } from '../../src
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { recordingLogger } from '../support/engine.ts';
+import { LegacyPeer } from './legacy-peer.ts';
 import { closing, Peer, validated } from './peer.ts';
 
 type Claims = Record<string, unknown>;
@@ -154,6 +155,10 @@ describe('a `principal` that throws', () => {
       },
     });
     for (const reply of [await as(alice).call('slow'), await as(alice).get('x'), await as(alice).call('whoami')]) {
+      expect(reply.error).toEqual(error);
+    }
+    const before = LegacyPeer.stateless({ peer: as(alice) }, '2025-11-25');
+    for (const reply of [await before.call('slow'), await before.send('tasks/get', { taskId: 'x' })]) {
       expect(reply.error).toEqual(error);
     }
     expect(seen).toEqual([]);

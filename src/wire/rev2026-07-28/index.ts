@@ -1,4 +1,4 @@
-export { type Decoded, decodeTaskId } from '../decoded.ts';
+export { decodeTaskId } from '../decoded.ts';
 export { encodeError, internalError, invalidParams } from '../errors.ts';
 export { declaredCapabilities } from './capabilities.ts';
 export { decodeAnswers, decodeResponses, earlierRounds, keepResponses } from './decode.ts';

@@ -1,0 +1,32 @@
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
+import { type Logger, RateLimitedError } from '../core/index.ts';
+import type { Decoded } from '../wire/decoded.ts';
+import { invalidParams } from '../wire/errors.ts';
+import { answerTo, asThrown } from './rpc-error.ts';
+import { refuseForNow } from './too-many-requests.ts';
+
+/** Lets anything through: the codec decides what is valid, and in which order it looks. */
+const ANY_PARAMS = {
+  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
+} as const;
+
+export type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
+
+/** Puts a method on a server; what it throws is answered as a JSON-RPC error that tells the peer no more than it should. */
+export function registerMethod(mcp: McpServer, name: string, method: Method, logger: Logger): void {
+  mcp.server.setRequestHandler(name, { params: ANY_PARAMS }, async (params, ctx) => {
+    try {
+      return await method(params, ctx);
+    } catch (error) {
+      if (ctx.mcpReq.signal.aborted) throw error; // Nobody is there to be answered.
+      if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
+      throw asThrown(answerTo(error, name, logger));
+    }
+  });
+}
+
+/** What a codec read. @throws {Error} as the SDK wants it, when it makes no sense: invalid params, and why. */
+export function decoded<Value>(result: Decoded<Value>): Value {
+  if (result.ok) return result.value;
+  throw asThrown(invalidParams(result.message));
+}
