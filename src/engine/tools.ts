@@ -14,6 +14,7 @@ import {
 } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
 import type { Definition } from './definition.ts';
+import { INTERNAL_ERROR } from './outcome.ts';
 
 /** A tool's result, as MCP has it. */
 export interface ToolResult {
@@ -165,7 +166,6 @@ export interface ToolDefaults {
 }
 
 const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
 
 /**
  * Checks a tool and makes it something the engine can run.

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../core/index.ts';
-import { type EventStream, eventStream, isEventStream, isOpen } from './event-stream.ts';
+import { type EventStream, eventStream, isEventStream, isOpen, takesEventStream } from './event-stream.ts';
 import { METHOD_HEADER, SESSION_HEADER } from './legacy-front.ts';
 
 /**
@@ -7,7 +7,6 @@ import { METHOD_HEADER, SESSION_HEADER } from './legacy-front.ts';
  * request that takes longer than this is answered by an event stream, whose first bytes leave at once.
  */
 const OPEN_AFTER_MS = 1_000;
-const EVENT_STREAM = 'text/event-stream';
 
 /**
  * Serves a request, and opens the stream of its answer early where the answer takes its time. A quick answer goes out as
@@ -15,7 +14,7 @@ const EVENT_STREAM = 'text/event-stream';
  */
 export async function openEarly(clock: Clock, request: Request, served: Promise<Response>): Promise<Response> {
   const { method, headers } = request;
-  if (method !== 'POST' || headers.get('accept')?.includes(EVENT_STREAM) !== true) return served;
+  if (method !== 'POST' || !takesEventStream(request)) return served;
   // The answer to a request that may begin a session has a header of its own to carry.
   const mayBegin = !headers.has(SESSION_HEADER) && !headers.has(METHOD_HEADER);
   const quick = mayBegin ? await served : await within(OPEN_AFTER_MS, clock, served);

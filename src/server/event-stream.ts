@@ -3,8 +3,10 @@ import type { Clock, Timer } from '../core/index.ts';
 /** Proxies cut what is silent for a minute; the SDK writes as often. */
 const KEEP_ALIVE_MS = 15_000;
 
+const EVENT_STREAM = 'text/event-stream';
+
 const EVENT_STREAM_HEADERS = {
-  'content-type': 'text/event-stream',
+  'content-type': EVENT_STREAM,
   'cache-control': 'no-cache, no-transform',
   connection: 'keep-alive',
   'x-accel-buffering': 'no',
@@ -94,7 +96,12 @@ export function eventStream(clock: Clock, signal?: AbortSignal): EventStream {
 }
 
 export function isEventStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return headers.get('content-type')?.startsWith(EVENT_STREAM) === true;
+}
+
+/** Whether a request may be answered by one. */
+export function takesEventStream({ headers }: Request): boolean {
+  return headers.get('accept')?.includes(EVENT_STREAM) === true;
 }
 
 /** Whether it is a stream of ours, which has something to read from the start. */

@@ -8,7 +8,7 @@ import { isJsonObject, type Principal, Recent } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
-import { eventStream } from './event-stream.ts';
+import { eventStream, isEventStream, takesEventStream } from './event-stream.ts';
 import { principalIfKnown } from './principal.ts';
 import { sealOf } from './seals.ts';
 import type { Serving } from './serving.ts';
@@ -17,7 +17,6 @@ import { openSession } from './sessions.ts';
 export const SESSION_HEADER = 'mcp-session-id';
 export const VERSION_HEADER = 'mcp-protocol-version';
 export const METHOD_HEADER = 'mcp-method';
-const EVENT_STREAM = 'text/event-stream';
 
 /** Ended sessions that are still remembered as such; one that is forgotten opens again, and holds nothing. */
 const MAX_ENDED = 1_000;
@@ -113,7 +112,7 @@ function isPoll(body: unknown): boolean {
 
 /** The one message of a stream, as what it is. @see 2025-11-25 tasks, "Input Required Status", note on `tasks/get` */
 async function withoutStream(response: Response): Promise<Response> {
-  if (response.headers.get('content-type')?.startsWith(EVENT_STREAM) !== true) return response;
+  if (!isEventStream(response)) return response;
   const text = await response.text();
   const [, answer] = /^data: (.+)$/m.exec(text) ?? [];
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
@@ -133,7 +132,7 @@ function isAboutTasks(body: unknown): boolean {
 
 /** Closed by the client, by the next one that the same session opens, or with the session. */
 function channel(tasks: Tasks, serving: Serving, session: Session, request: Request): Response {
-  if (request.headers.get('accept')?.includes(EVENT_STREAM) !== true) {
+  if (!takesEventStream(request)) {
     return refusal(406, 'Not Acceptable: the client must accept text/event-stream');
   }
   const { response, send, end, closed } = eventStream(tasks.engine.clock, request.signal);
