@@ -90,9 +90,10 @@ export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance:
   mcp.connect = (connected) => {
     transport = watch(connected, parts);
     if (era === 'legacy' && !instance.connected) {
-      const { session } = instance;
+      const { session, polled } = instance;
       serving.inFlight.watch(session?.id ?? '', transport);
-      if (session !== undefined && session.id !== '') serving.relay.join(transport, session);
+      // Only tools ask a client anything by way of the SDK.
+      if (session !== undefined && session.id !== '' && !polled) serving.relay.join(transport, session);
     }
     if (era === 'legacy' && instance.connected) openChannel(transport, parts);
     return connect(transport);
