@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { leftOut } from '../test/conformance/left-out.ts';
-import { endAll } from './conformance/children.ts';
 import { type Fixture, startFixture } from './conformance/fixture.ts';
 import {
   type Check,
@@ -16,6 +15,7 @@ import {
   runScenario,
   type Scenario,
 } from './conformance/suite.ts';
+import { endAll } from './support/children.ts';
 
 /** What the ten `tasks-*` scenarios have; fewer means that something was silently not tested. */
 const TASKS_CHECKS = 44;

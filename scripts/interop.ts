@@ -3,8 +3,6 @@
 // names what a client cannot do. `--peer TEXT` and `--only SCENARIO` choose some of them.
 import { parseArgs } from 'node:util';
 import { cannot, type Inability } from '../test/interop/cannot.ts';
-import { endAll } from './conformance/children.ts';
-import { NotInstallableError } from './interop/installed.ts';
 import type { Peer, PeerKind } from './interop/peer.ts';
 import { extTasks, extTasksLegacy } from './interop/peers/ext-tasks.ts';
 import { gemini } from './interop/peers/gemini.ts';
@@ -14,6 +12,8 @@ import { sdkV1 } from './interop/peers/sdk-v1.ts';
 import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
 import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
 import { Site, type TransportName } from './interop/site.ts';
+import { endAll } from './support/children.ts';
+import { NotInstallableError } from './support/installed.ts';
 
 const KINDS: readonly PeerKind[] = [
   sdkV2,

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { FixtureUrls } from '../../test/conformance/server.ts';
-import { ended, track } from './children.ts';
+import { ended, track } from '../support/children.ts';
 
 export interface Fixture {
   urls: FixtureUrls;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServingOptions } from 'longcall/server';
 import { createWireValidator, type WireValidator } from '../../test/support/wire-validator.ts';
-import { ended, track } from '../conformance/children.ts';
+import { ended, track } from '../support/children.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = join(root, 'test/interop/server-process.ts');

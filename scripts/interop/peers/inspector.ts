@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ended, track } from '../../conformance/children.ts';
-import { type Installed, installed } from '../installed.ts';
+import { ended, track } from '../../support/children.ts';
+import { type Installed, installed } from '../../support/installed.ts';
 import { type Followed, type Json, type Outcome, PATIENCE_MS, type Peer, type PeerKind, resultOf } from '../peer.ts';
 import type { Site } from '../site.ts';
 

@@ -1,8 +1,8 @@
 // Libraries that give tools to agents. They know no tasks: what they get is what a model would read.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { ended, track } from '../../conformance/children.ts';
-import { installed } from '../installed.ts';
+import { ended, track } from '../../support/children.ts';
+import { installed } from '../../support/installed.ts';
 import { type Hooks, type Json, type Outcome, PATIENCE_MS, type PeerKind } from '../peer.ts';
 import type { Site } from '../site.ts';
 import { CallerWithoutTasks, progressIn } from './without-tasks.ts';

