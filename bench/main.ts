@@ -6,6 +6,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Bench, Figure, Measured, Report } from './figure.ts';
+import { cancelP50 } from './figures/cancel-p50.ts';
 import { dispatchP50 } from './figures/dispatch-p50.ts';
 import { getOverPing } from './figures/get-over-ping.ts';
 import { getP99OfMany } from './figures/get-p99-1m-over-1k.ts';
@@ -28,6 +29,7 @@ const all: readonly Figure[] = [
   storeOverFsync,
   dispatchP50,
   takeoverP50,
+  cancelP50,
   idleCpu,
   getP99OfMany,
   getP99WhileSweeping,

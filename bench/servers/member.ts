@@ -28,7 +28,9 @@ tasks.registerTool('mark', { task }, (_args, context) => {
 });
 tasks.registerTool('hang', { task: { ...task, onWorkerLost: 'rerun' } }, async (_args, context) => {
   started(context);
-  if (context.attempt === 1) await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+  if (context.attempt > 1) return text('over');
+  await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+  tell({ stopped: context.id, at: machineTime() });
   return text('over');
 });
 const schema = z.object({ word: z.string() });
@@ -68,8 +70,10 @@ async function obey(order: Order): Promise<Replies[Order['do']]> {
     }
     case 'memory':
       return memory();
-    case 'cancel':
-      return { cancelled: (await tasks.inspect.cancelMany({})).length };
+    case 'cancel': {
+      const at = machineTime();
+      return { cancelled: (await tasks.inspect.cancelMany({})).length, at };
+    }
     case 'runs': {
       const { byRunState } = await tasks.inspect.counts();
       return { started: tasks.engine.runs, going: byRunState.leased };

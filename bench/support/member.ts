@@ -26,7 +26,8 @@ export interface Replies {
   cpu: { ms: number };
   /** Megabytes. */
   memory: { rss: number; heap: number };
-  cancel: { cancelled: number };
+  /** And when it was asked to. */
+  cancel: { cancelled: number; at: number };
   /** Runs of handlers that this process has started, and those that are not over yet. */
   runs: { started: number; going: number };
 }
@@ -34,6 +35,7 @@ export interface Replies {
 export type Message =
   | { serving: string }
   | { started: string; attempt: number; at: number }
+  | { stopped: string; at: number }
   | { reply: number; value: unknown }
   | { reply: number; error: string };
 
@@ -44,14 +46,46 @@ export interface Start {
   at: number;
 }
 
+/** A handler learns that it is to stop, by the same clock. */
+export interface Stop {
+  taskId: string;
+  at: number;
+}
+
+/** What a process tells of its own accord, taken one after the other. */
+class News<Item> {
+  readonly #items: Item[] = [];
+  #onItem = (): void => {};
+
+  add(item: Item): void {
+    this.#items.push(item);
+    this.#onItem();
+  }
+
+  /** The next that was not taken yet. @throws {Error} saying `problem`, when there is none within `withinMs`. */
+  async next(withinMs: number, problem: string): Promise<Item> {
+    const found = this.#items.shift();
+    if (found !== undefined) return found;
+    await new Promise<void>((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`${problem} within ${withinMs} ms`)), withinMs);
+      this.#onItem = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
+    this.#onItem = () => {};
+    return this.#items.shift() as Item;
+  }
+}
+
 /** A process with tools on a store, whatever its role; see `servers/member.ts`. */
 export class Member {
   /** Where it serves; empty where it does not. */
   url = '';
   readonly #child: Child;
   readonly #replies = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
-  readonly #starts: Start[] = [];
-  #onStart = (): void => {};
+  readonly #starts = new News<Start>();
+  readonly #stops = new News<Stop>();
   #orders = 0;
 
   private constructor(child: Child) {
@@ -86,18 +120,13 @@ export class Member {
   }
 
   /** The next start of a handler that was not taken yet. @throws {Error} when there is none within `withinMs`. */
-  async nextStart(withinMs: number): Promise<Start> {
-    const found = this.#starts.shift();
-    if (found !== undefined) return found;
-    await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error(`no handler started within ${withinMs} ms`)), withinMs);
-      this.#onStart = () => {
-        clearTimeout(late);
-        resolve();
-      };
-    });
-    this.#onStart = () => {};
-    return this.#starts.shift() as Start;
+  nextStart(withinMs: number): Promise<Start> {
+    return this.#starts.next(withinMs, 'no handler started');
+  }
+
+  /** The next time a handler of `hang` learned that it is to stop. @throws {Error} when there is none within `withinMs`. */
+  nextStop(withinMs: number): Promise<Stop> {
+    return this.#stops.next(withinMs, 'no handler was told to stop');
   }
 
   async kill(): Promise<void> {
@@ -112,8 +141,11 @@ export class Member {
 
   #told(message: Exclude<Message, { serving: string }>): void {
     if ('started' in message) {
-      this.#starts.push({ taskId: message.started, attempt: message.attempt, at: message.at });
-      this.#onStart();
+      this.#starts.add({ taskId: message.started, attempt: message.attempt, at: message.at });
+      return;
+    }
+    if ('stopped' in message) {
+      this.#stops.add({ taskId: message.stopped, at: message.at });
       return;
     }
     const waiting = this.#replies.get(message.reply);
