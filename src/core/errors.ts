@@ -4,6 +4,7 @@ export type TaskErrorCode =
   | 'ANSWER_INVALID'
   | 'INPUT_NOT_SUPPORTED'
   | 'IDEMPOTENCY_CONFLICT'
+  | 'TASK_ID_TAKEN'
   | 'LIMIT_EXCEEDED'
   | 'RATE_LIMITED'
   | 'STORE_UNAVAILABLE'
@@ -53,6 +54,15 @@ export class IdempotencyConflictError extends TaskError {
   readonly code = 'IDEMPOTENCY_CONFLICT';
   constructor() {
     super('idempotency key was used before with other arguments');
+  }
+}
+
+/** A requestor used the id of a task of its own for another. Nothing was created, and the task that has it is untouched. */
+export class TaskIdTakenError extends TaskError {
+  override readonly name = 'TaskIdTakenError';
+  readonly code = 'TASK_ID_TAKEN';
+  constructor() {
+    super('the task id is in use already; every task needs an id of its own');
   }
 }
 

@@ -27,3 +27,4 @@ export {
 export type { NewTask, RequestorAbilities, TaskProgress, TaskRecord } from './task.ts';
 export { type TaskEvent, transition } from './transition.ts';
 export { unreachable } from './unreachable.ts';
+export { nameOfWork, workName } from './work-name.ts';

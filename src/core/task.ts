@@ -26,6 +26,11 @@ export interface RequestorAbilities {
 /** Everything a task is made of at its birth. */
 export interface NewTask {
   taskId: TaskId;
+  /**
+   * What its requestor calls it, where requestors make the ids of their tasks (SEP-1686): unique among the tasks of its
+   * principal, as long as the task is kept.
+   */
+  requestorTaskId?: string;
   principal: Principal;
   /** The request the task stands for, e.g. `tools/call`. */
   method: string;
@@ -39,6 +44,8 @@ export interface NewTask {
   ttlMs: number | null;
   /** How long a result is kept at least, whatever the TTL. */
   keepResultMs: number;
+  /** Forget the task `keepResultMs` after its end, whatever the TTL says: that one only bounds its open life. */
+  keepFromEnd?: boolean;
   /** Fixed poll hint; without it the hint grows with age. */
   pollIntervalMs?: number;
   /** Active time over all attempts after which the task fails. */
@@ -59,6 +66,8 @@ export interface NewTask {
 /** A task as a reader sees it. Times are milliseconds since the Unix epoch. */
 export interface TaskRecord {
   taskId: TaskId;
+  /** What its requestor calls it, if requestors make the ids of their tasks. */
+  requestorTaskId?: string;
   principal: Principal;
   method: string;
   name: string;
@@ -71,6 +80,10 @@ export interface TaskRecord {
   ttlMs: number | null;
   /** When an open task is aborted, or a terminal one disappears; null: never. */
   expiresAt: number | null;
+  /** How long the result is kept at least, from the end on. */
+  keepResultMs: number;
+  /** A worker has taken it at least once. */
+  started: boolean;
   pollIntervalMs?: number;
   attempt: number;
   /** Rises with every visible change. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, RetryPolicy, WorkerLostRule } from '../core/index.ts';
+import { type JsonObject, type JsonValue, type RetryPolicy, type WorkerLostRule, workName } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
 
 /** Something that can be run as a task: for the engine a tool, a prompt and a resource are all the same. */
@@ -29,26 +29,22 @@ export class Registry {
   readonly #list: Definition[] = [];
 
   add(definition: Definition): void {
-    const key = Registry.#key(definition.method, definition.name);
+    const key = workName(definition.method, definition.name);
     if (this.#definitions.has(key)) throw new TypeError(`${definition.name} is registered already`);
     this.#definitions.set(key, definition);
     this.#list.push(definition);
   }
 
   find(method: string, name: string): Definition | undefined {
-    return this.#definitions.get(Registry.#key(method, name));
+    return this.#definitions.get(workName(method, name));
   }
 
-  /** A definition by its name alone, whatever method it answers. */
-  byName(name: string): Definition | undefined {
-    return this.#list.find((definition) => definition.name === name);
+  /** The definition that a dispatcher knows by this name, see `workName`. */
+  byWorkName(work: string): Definition | undefined {
+    return this.#definitions.get(work);
   }
 
   get all(): readonly Definition[] {
     return this.#list;
-  }
-
-  static #key(method: string, name: string): string {
-    return `${method} ${name}`;
   }
 }

@@ -7,6 +7,8 @@ import {
   type JsonValue,
   LimitExceededError,
   type Logger,
+  MAX_POLL_INTERVAL_MS,
+  type NewTask,
   newTaskId,
   type Principal,
   type RandomSource,
@@ -46,6 +48,8 @@ export interface EngineParts {
 export interface CreateRequest {
   definition: Definition;
   principal: Principal;
+  /** What the requestor calls the task, if that is its to say. */
+  requestorTaskId?: string;
   input: JsonValue;
   prepared?: JsonValue;
   revision: string;
@@ -54,6 +58,11 @@ export interface CreateRequest {
   traceparent?: string;
   /** The life the requestor asks for, in milliseconds; granted up to `maxTtlMs`. @default the tool's */
   ttlMs?: number;
+  /**
+   * How long after its end the requestor wants the task to be kept, in milliseconds, and no longer; granted from
+   * `MIN_KEPT_MS` to `maxTtlMs`. @default the tool's `keepResultMs` at least, and to the end of its TTL
+   */
+  keepAliveMs?: number;
   progressToken?: string | number;
   labels?: JsonObject;
   /** Somebody waits for the result: it may use the slots kept for such calls. */
@@ -103,6 +112,7 @@ export class Engine extends OwnTasks<EngineParts> {
   /**
    * Resolves once the task is durable. Bad requests are the caller's to refuse before.
    * @throws {IdempotencyConflictError} when the key was used with other input.
+   * @throws {TaskIdTakenError} when the principal has a task of this `requestorTaskId`.
    * @throws {LimitExceededError} when the principal has too many open tasks.
    */
   async create(request: CreateRequest): Promise<CreatedTask> {
@@ -118,13 +128,14 @@ export class Engine extends OwnTasks<EngineParts> {
       const created = await store.create(
         {
           taskId: newTaskId(this.parts.random),
+          ...(request.requestorTaskId !== undefined && { requestorTaskId: request.requestorTaskId }),
           principal,
           method: definition.method,
           name: definition.name,
           input,
           ...(prepared !== undefined && { prepared }),
           ttlMs: grantedTtl(request.ttlMs ?? definition.ttlMs, maxTtlMs),
-          keepResultMs: definition.keepResultMs,
+          ...keptFor(request, maxTtlMs),
           ...(definition.pollIntervalMs !== undefined && { pollIntervalMs: definition.pollIntervalMs }),
           ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
           maxAttempts: definition.maxAttempts,
@@ -247,6 +258,17 @@ function idempotencyOf({ idempotencyKey, joinOpen, input }: CreateRequest): Pick
 
 function grantedTtl(wantedMs: number | null, maxTtlMs: number): number | null {
   return wantedMs === null ? null : Math.min(Math.max(1, Math.ceil(wantedMs)), maxTtlMs);
+}
+
+/** Whoever polls must be able to come back in time: also when the hint has grown to its longest. */
+const MIN_KEPT_MS = 2 * MAX_POLL_INTERVAL_MS;
+
+function keptFor(
+  { keepAliveMs, definition }: CreateRequest,
+  maxTtlMs: number,
+): Pick<NewTask, 'keepResultMs' | 'keepFromEnd'> {
+  if (keepAliveMs === undefined) return { keepResultMs: definition.keepResultMs };
+  return { keepResultMs: Math.min(Math.max(MIN_KEPT_MS, Math.ceil(keepAliveMs)), maxTtlMs), keepFromEnd: true };
 }
 
 /** Equal for input that means the same, whatever the order of its members. */

@@ -40,6 +40,12 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
 
   protected abstract opened(): Promise<{ store: TaskStore; maintenance: Maintenance }>;
 
+  /** The task that this principal calls so; where it calls none so, the id is taken for one of ours. */
+  async named(requestorTaskId: string, principal: Principal): Promise<TaskId> {
+    const { store } = await this.opened();
+    return (await store.findByRequestorId(requestorTaskId, principal)) ?? requestorTaskId;
+  }
+
   /** @throws {TaskNotFoundError} when it is unknown, expired or another principal's. */
   async get(taskId: TaskId, principal: Principal): Promise<TaskRecord> {
     const opened = await this.opened();

@@ -8,6 +8,7 @@ import {
   shortId,
   type TaskId,
   type Timer,
+  workName,
 } from '../core/index.ts';
 import type { ClaimedTask, Dispatcher, Taken, TaskStore } from '../store/index.ts';
 import type { Definition, Registry } from './definition.ts';
@@ -142,10 +143,10 @@ export class Worker {
     try {
       while (this.#again && !this.#stopping && this.#slots.left > 0) {
         this.#again = false;
-        const names = this.#registry.all.filter(({ name, concurrency }) => !this.#slots.full(name, concurrency));
+        const open = this.#registry.all.filter((one) => !this.#slots.full(workNameOf(one), one.concurrency));
         const { tasks, nextAt } = await this.#dispatcher.take({
           limit: this.#slots.left,
-          names: names.map(({ name }) => name),
+          names: open.map(workNameOf),
         });
         this.#wakeAt(nextAt);
         if (await this.#claim(tasks)) this.#again = true; // Until there is nothing left.
@@ -161,7 +162,7 @@ export class Worker {
   async #claim(tasks: Taken['tasks']): Promise<boolean> {
     const slots = new Map<TaskId, Slot>();
     for (const { taskId, name, principal } of tasks) {
-      const definition = this.#registry.byName(name);
+      const definition = this.#registry.byWorkName(name);
       const slot = definition && this.#slots.take(slotUser(definition, principal), false);
       if (slot !== undefined) slots.set(taskId, slot);
     }
@@ -282,7 +283,12 @@ export class Worker {
 }
 
 /** One local user need not share with anybody; everybody else is told apart. */
-function slotUser({ name, concurrency }: Definition, principal: Principal) {
+function workNameOf({ method, name }: Definition): string {
+  return workName(method, name);
+}
+
+function slotUser(definition: Definition, principal: Principal) {
   const local = principal.subject === LOCAL_PRINCIPAL.subject && principal.tenant === undefined;
-  return { name, concurrency, principal: local ? undefined : principalKey(principal) };
+  const { concurrency } = definition;
+  return { name: workNameOf(definition), concurrency, principal: local ? undefined : principalKey(principal) };
 }

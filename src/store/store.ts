@@ -173,8 +173,11 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
    * Resolves once the task is durable: from then on `get` finds it (SEP-2663, "Task Creation").
    * @throws {IdempotencyConflictError} when the key was used with another request.
    * @throws {LimitExceededError} when the principal has `maxOpenTasks` open.
+   * @throws {TaskIdTakenError} when the principal has a task with this `requestorTaskId`.
    */
   create(task: NewTask, options?: CreateOptions): Promise<Created>;
+  /** The task that this principal itself calls so, if there is one; it may be gone already. */
+  findByRequestorId(requestorTaskId: string, principal: Principal): Promise<TaskId | undefined>;
   /** `undefined` when unknown, expired or another principal's; the caller can't tell which, on purpose. */
   get(taskId: TaskId, principal: Principal): Promise<TaskRecord | undefined>;
   /** Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. */
@@ -251,7 +254,7 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
 
 export interface TakeOptions {
   limit: number;
-  /** The tools that may run now. */
+  /** What may run now, as `workName` names it: tools by their names. */
   names: readonly string[];
 }
 

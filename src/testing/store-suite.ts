@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { IdempotencyConflictError, LimitExceededError } from '../core/index.ts';
+import { IdempotencyConflictError, LimitExceededError, TaskIdTakenError } from '../core/index.ts';
 import type { Dispatcher, Lease, TaskStore } from '../store/index.ts';
 import { aTask } from './builders.ts';
 import { inspectSuite } from './inspect-suite.ts';
@@ -49,6 +49,63 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     }
     assert.equal(await store.get('tsk_none', ALICE), undefined);
     assert.equal(await statusOf(store, lease), 'input_required');
+  }),
+  onStore("finds a task by its requestor's own id, for that principal alone", async ({ store }) => {
+    const mine = await store.create(aTask({ principal: ALICE, requestorTaskId: 'build-1' }));
+    const theirs = await store.create(aTask({ principal: MALLORY, requestorTaskId: 'build-1' }));
+    assert.equal(mine.task.requestorTaskId, 'build-1');
+    assert.equal(await store.findByRequestorId('build-1', ALICE), mine.task.taskId);
+    assert.equal(await store.findByRequestorId('build-1', MALLORY), theirs.task.taskId);
+    assert.equal(await store.findByRequestorId('build-1', { tenant: 'other', subject: 'alice' }), undefined);
+    assert.equal(await store.findByRequestorId('build-2', ALICE), undefined);
+  }),
+  onStore("refuses a requestor's id that a task of the same principal has", async ({ store }) => {
+    const { task } = await store.create(aTask({ principal: ALICE, requestorTaskId: 'build-1' }));
+    await assert.rejects(store.create(aTask({ principal: ALICE, requestorTaskId: 'build-1' })), TaskIdTakenError);
+    assert.equal(await store.findByRequestorId('build-1', ALICE), task.taskId);
+    await store.cancel(task.taskId, ALICE);
+    await assert.rejects(store.create(aTask({ principal: ALICE, requestorTaskId: 'build-1' })), TaskIdTakenError);
+    await store.remove(task.taskId);
+    await store.create(aTask({ principal: ALICE, requestorTaskId: 'build-1' }));
+  }),
+  onStore(
+    'keeps a task from its end on, where that is asked for, and never promises less than before',
+    async (opened) => {
+      const { store, clock } = opened;
+      const created = clock.now();
+      const kept = { keepResultMs: 60_000, keepFromEnd: true };
+      const lease = await createAndClaim(opened.store, { principal: ALICE, ttlMs: 86_400_000, ...kept });
+      assert.equal((await store.get(lease.lease.taskId, ALICE))?.ttlMs, 60_000);
+      await clock.advance(1_000);
+      await store.report(lease.lease, { statusMessage: 'half' });
+      assert.equal((await store.get(lease.lease.taskId, ALICE))?.ttlMs, 61_000);
+      await clock.advance(4_000);
+      await store.finish(lease.lease, DONE);
+      const ended = await store.get(lease.lease.taskId, ALICE);
+      assert.equal(ended?.ttlMs, 65_000);
+      assert.equal(ended?.expiresAt, created + 65_000);
+      await clock.advance(60_000);
+      assert.equal(await store.get(lease.lease.taskId, ALICE), undefined);
+    },
+  ),
+  onStore('says whether anybody has ever worked on a task', async ({ store }) => {
+    const { task } = await store.create(aTask({ principal: ALICE }));
+    assert.equal(task.started, false);
+    const { lease } = await claimOne(store, task.taskId);
+    assert.equal((await store.get(task.taskId, ALICE))?.started, true);
+    await store.release(lease, { to: 'ready' }, 0);
+    assert.equal((await store.get(task.taskId, ALICE))?.started, true);
+  }),
+  onStore('tells work apart that has one name under two methods', async ({ store, dispatcher }) => {
+    const prompt = await store.create(aTask({ method: 'prompts/get' }));
+    const tool = await store.create(aTask());
+    assert.deepEqual(await ready(dispatcher), [tool.task.taskId]);
+    const { tasks } = await dispatcher.take({ limit: 10, names: ['prompts/get transcode'] });
+    assert.deepEqual(
+      tasks.map(({ taskId }) => taskId),
+      [prompt.task.taskId],
+    );
+    assert.equal((await store.get(prompt.task.taskId, prompt.task.principal))?.name, 'transcode');
   }),
   onStore('gives a task to one worker at a time', async ({ store, dispatcher }) => {
     const { task } = await store.create(aTask());

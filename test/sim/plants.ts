@@ -216,9 +216,10 @@ function overwrite(path: string, taskId: TaskId, reason: string | undefined): bo
 }
 
 function asIfCreated(task: NewTask) {
-  const { taskId, principal, method, name, ttlMs, revision } = task;
+  const { taskId, principal, method, name, ttlMs, keepResultMs, revision } = task;
   return {
-    ...{ taskId, principal, method, name, ttlMs, revision },
+    ...{ taskId, principal, method, name, ttlMs, keepResultMs, revision },
+    started: false,
     state: { status: 'working' as const },
     createdAt: 0,
     updatedAt: 0,

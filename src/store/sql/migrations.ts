@@ -19,6 +19,7 @@ const initial: Migration = {
       .addColumn('id', 'text', (c) => c.notNull().unique())
       .addColumn('tenant', 'text', (c) => c.notNull())
       .addColumn('principal', 'text', (c) => c.notNull())
+      .addColumn('requestor_task_id', 'text')
       .addColumn('origin_method', 'text', (c) => c.notNull())
       .addColumn('tool', 'text', (c) => c.notNull())
       .addColumn('tool_version', 'text')
@@ -74,6 +75,9 @@ const initial: Migration = {
     await sql`create index tasks_by_creation on tasks (created_at, id)`.execute(db);
     await sql`create index tasks_of_principal on tasks (tenant, principal, created_at, id)`.execute(db);
     await sql`create index tasks_open_of_principal on tasks (tenant, principal) where run_state <> 'done'`.execute(db);
+    await sql`create unique index tasks_by_requestor_id on tasks (tenant, principal, requestor_task_id) where requestor_task_id is not null`.execute(
+      db,
+    );
     // What every task leaves behind is keyed by its row number, so that new tasks write to the same few pages. Keyed by the
     // random id, each would dirty a page of its own in every table, and all of them go through the WAL.
     await db.schema

@@ -1,15 +1,17 @@
-import type {
-  Answer,
-  InputRequests,
-  JsonObject,
-  JsonValue,
-  NewTask,
-  Principal,
-  Question,
-  RpcErrorObject,
-  TaskProgress,
-  TaskRecord,
-  TaskState,
+import {
+  type Answer,
+  type InputRequests,
+  type JsonObject,
+  type JsonValue,
+  type NewTask,
+  nameOfWork,
+  type Principal,
+  type Question,
+  type RpcErrorObject,
+  type TaskProgress,
+  type TaskRecord,
+  type TaskState,
+  workName,
 } from '../../core/index.ts';
 import type { Lease, RecordedQuestion } from '../store.ts';
 import type { ClaimRow, NewTaskRow, RecordRow } from './statements.ts';
@@ -25,8 +27,9 @@ export function newTaskRow(task: NewTask, now: number): NewTaskRow {
   return {
     id: task.taskId,
     ...ownerColumns(task.principal),
+    requestor_task_id: task.requestorTaskId ?? null,
     origin_method: task.method,
-    tool: task.name,
+    tool: workName(task.method, task.name),
     tool_version: task.toolVersion ?? null,
     created_revision: task.revision,
     origin_request_id: task.originRequestId ?? null,
@@ -54,7 +57,7 @@ export function newTaskRow(task: NewTask, now: number): NewTaskRow {
     updated_at: now,
     ttl_ms: task.ttlMs,
     keep_result_ms: task.keepResultMs,
-    keep_alive_ms: null,
+    keep_alive_ms: task.keepFromEnd === true ? task.keepResultMs : null,
     expires_at: expiresAt,
     terminal_at: null,
     delete_at: null,
@@ -73,22 +76,37 @@ export function newTaskRow(task: NewTask, now: number): NewTaskRow {
 export function toRecord(row: Omit<RecordRow, 'outcome'>, outcome: string | null, open: InputRequests): TaskRecord {
   return {
     taskId: row.id,
+    ...(row.requestor_task_id !== null && { requestorTaskId: row.requestor_task_id }),
     principal: { ...(row.tenant !== '' && { tenant: row.tenant }), subject: row.principal },
     method: row.origin_method,
-    name: row.tool,
+    name: nameOfWork(row.origin_method, row.tool),
     state: toState(row, outcome, open),
     ...(row.status_message !== null && { statusMessage: row.status_message }),
     ...(row.progress !== null && { progress: JSON.parse(row.progress) as TaskProgress }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    ttlMs: row.ttl_ms,
+    ttlMs: grantedTtl(row),
     expiresAt: row.expires_at,
+    keepResultMs: row.keep_result_ms,
+    started: row.fence > 0,
     ...(row.poll_ms !== null && { pollIntervalMs: row.poll_ms }),
     attempt: row.attempt,
     version: row.version,
     revision: row.created_revision,
     ...(row.progress_token !== null && { progressToken: JSON.parse(row.progress_token) as string | number }),
   };
+}
+
+/** Kept from its end on, an open task is promised no time but what would be left if it ended now. That grows, as a TTL may. */
+function grantedTtl({
+  status,
+  created_at,
+  updated_at,
+  ttl_ms,
+  keep_alive_ms,
+}: Omit<RecordRow, 'outcome'>): number | null {
+  const open = status === 'working' || status === 'input_required';
+  return open && keep_alive_ms !== null ? updated_at - created_at + keep_alive_ms : ttl_ms;
 }
 
 function toState(

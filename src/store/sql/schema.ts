@@ -103,7 +103,10 @@ interface TasksTable {
   id: string;
   tenant: string;
   principal: string;
+  /** What the requestor calls the task, where requestors make the ids. */
+  requestor_task_id: string | null;
   origin_method: string;
+  /** As workers are told apart: the name of a tool, or method and name of what is none. */
   tool: string;
   tool_version: string | null;
   created_revision: string;
@@ -136,6 +139,7 @@ interface TasksTable {
   updated_at: number;
   ttl_ms: number | null;
   keep_result_ms: number;
+  /** Set where the task is forgotten so long after its end, whatever its TTL. */
   keep_alive_ms: number | null;
   /** When an open task is aborted. */
   expires_at: number | null;

@@ -12,6 +12,7 @@ const recordColumns = [
   'id',
   'tenant',
   'principal',
+  'requestor_task_id',
   'origin_method',
   'tool',
   'created_revision',
@@ -27,6 +28,9 @@ const recordColumns = [
   'updated_at',
   'ttl_ms',
   'expires_at',
+  'keep_result_ms',
+  'keep_alive_ms',
+  'fence',
 ] as const satisfies readonly TaskColumn[];
 
 /** What a command needs to decide about a task. */
@@ -41,6 +45,7 @@ const controlColumns = [
   'created_at',
   'ttl_ms',
   'keep_result_ms',
+  'keep_alive_ms',
   'expires_at',
   'leased_at',
   'lease_until',
@@ -50,7 +55,6 @@ const controlColumns = [
 /** What a worker needs besides the record. */
 const claimColumns = [
   ...recordColumns,
-  'fence',
   'lease_owner',
   'lease_until',
   'timeout_ms',
@@ -225,6 +229,15 @@ function buildStatements() {
     ),
     readRepeats: compile<{ id: string }, { repeats: number }>(
       db.selectFrom('idempotency_keys').select('repeats').where('task_id', '=', id),
+    ),
+    /** Also one that is gone already and not deleted yet. */
+    findRequestorTask: compile<{ tenant: string; principal: string; requestorTaskId: string }, { id: string }>(
+      db
+        .selectFrom('tasks')
+        .select('id')
+        .where('tenant', '=', slot<string>('tenant'))
+        .where('principal', '=', slot<string>('principal'))
+        .where('requestor_task_id', '=', slot<string>('requestorTaskId')),
     ),
     openTaskBeyond: compile<{ tenant: string; principal: string; limit: number }, { id: string }>(
       db
@@ -594,6 +607,7 @@ const newTaskColumns = [
   'id',
   'tenant',
   'principal',
+  'requestor_task_id',
   'origin_method',
   'tool',
   'tool_version',

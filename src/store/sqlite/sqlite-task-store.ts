@@ -104,6 +104,10 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     });
   }
 
+  findByRequestorId(requestorTaskId: string, principal: Principal) {
+    return this.#commits.read(() => commands.findByRequestorId(this.#q, requestorTaskId, principal));
+  }
+
   get(taskId: TaskId, principal: Principal) {
     return this.#commits.read(() => commands.readRecord(this.#q, taskId, principal, this.#clock.now()));
   }

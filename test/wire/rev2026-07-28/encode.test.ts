@@ -22,6 +22,8 @@ const aRecord: TaskRecord = {
   updatedAt: Date.UTC(2026, 0, 2),
   ttlMs: 60_000,
   expiresAt: Date.UTC(2026, 0, 1) + 60_000,
+  keepResultMs: 60_000,
+  started: true,
   attempt: 1,
   version: 1,
   revision: '2026-07-28',

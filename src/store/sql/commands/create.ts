@@ -1,4 +1,11 @@
-import { IdempotencyConflictError, isTerminal, LimitExceededError, type NewTask } from '../../../core/index.ts';
+import {
+  IdempotencyConflictError,
+  isTerminal,
+  LimitExceededError,
+  type NewTask,
+  TaskIdTakenError,
+  workName,
+} from '../../../core/index.ts';
 import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
 import { newTaskRow, ownerColumns, toRecord } from '../rows.ts';
 import { type Command, one, run } from '../statement.ts';
@@ -11,6 +18,11 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   if (options.idempotency !== undefined) {
     const existing = yield* findByKey(q, task, options.idempotency, now);
     if (existing !== undefined) return existing;
+  }
+  const { requestorTaskId } = task;
+  if (requestorTaskId !== undefined) {
+    const taken = yield* one(q.findRequestorTask, { ...owner, requestorTaskId });
+    if (taken !== undefined) throw new TaskIdTakenError();
   }
   if (options.maxOpenTasks !== undefined) {
     const beyond = yield* one(q.openTaskBeyond, { ...owner, limit: options.maxOpenTasks - 1 });
@@ -37,7 +49,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   if (options.idempotency !== undefined) {
     yield* run(q.putKey, {
       ...owner,
-      name: task.name,
+      name: workName(task.method, task.name),
       key: options.idempotency.key,
       hash: options.idempotency.requestHash,
       id: task.taskId,
@@ -67,7 +79,7 @@ function* findByKey(
   now: number,
 ): Command<Created | undefined> {
   const owner = ownerColumns(task.principal);
-  const found = yield* one(q.findKey, { ...owner, name: task.name, key: idempotency.key, now });
+  const found = yield* one(q.findKey, { ...owner, name: workName(task.method, task.name), key: idempotency.key, now });
   if (found === undefined) return undefined;
   if (found.request_hash !== idempotency.requestHash) throw new IdempotencyConflictError();
   const record = yield* readRecord(q, found.task_id, task.principal, now);

@@ -89,8 +89,12 @@ function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: st
   return { type, body: Object.keys(why).length === 0 ? null : JSON.stringify(why) };
 }
 
-/** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks. */
+/** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks; see `grantedTtl` for the exception. */
 function keepResult(row: ControlRow, now: number): { ttlMs: number | null; expiresAt: number | null } {
+  if (row.keep_alive_ms !== null) {
+    const expiresAt = now + row.keep_alive_ms;
+    return { ttlMs: expiresAt - row.created_at, expiresAt };
+  }
   if (row.ttl_ms === null || row.expires_at === null) return { ttlMs: null, expiresAt: null };
   const expiresAt = Math.max(row.expires_at, now + row.keep_result_ms);
   return { ttlMs: Math.max(row.ttl_ms, expiresAt - row.created_at), expiresAt };

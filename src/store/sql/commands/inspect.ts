@@ -1,6 +1,7 @@
 import {
   isJsonObject,
   type JsonObject,
+  nameOfWork,
   type Question,
   questionText,
   type RpcErrorObject,
@@ -76,7 +77,7 @@ function toOverview(row: OverviewRow): TaskOverview {
     taskId: row.id,
     principal: { ...(row.tenant !== '' && { tenant: row.tenant }), subject: row.principal },
     method: row.origin_method,
-    name: row.tool,
+    name: nameOfWork(row.origin_method, row.tool),
     status: row.status,
     runState: row.run_state,
     ...(row.status_message !== null && { statusMessage: row.status_message }),

@@ -17,6 +17,15 @@ export function* readRecord(
   return toRecord(row, null, toInputRequests(questions));
 }
 
+export function* findByRequestorId(
+  q: Statements,
+  requestorTaskId: string,
+  principal: Principal,
+): Command<TaskId | undefined> {
+  const row = yield* one(q.findRequestorTask, { ...ownerColumns(principal), requestorTaskId });
+  return row?.id;
+}
+
 export function* history(q: Statements, taskId: TaskId): Command<History> {
   const steps = yield* all(q.listSteps, { id: taskId });
   const questions = yield* all(q.listQuestions, { id: taskId });
