@@ -1,12 +1,13 @@
 import type { RpcErrorObject } from '../core/index.ts';
+import * as v16 from './rev-sep-1686/index.ts';
 import * as v25 from './rev2025-11-25/index.ts';
 import * as v26 from './rev2026-07-28/index.ts';
 
 /** The revisions in whose words a task can be told. */
-export type TaskRevision = typeof v25.REVISION | typeof v26.REVISION;
+export type TaskRevision = typeof v16.REVISION | typeof v25.REVISION | typeof v26.REVISION;
 
 /** The class a request belongs to; it alone decides which opt-ins count, and all others are as if absent. */
-export type RequestClass = TaskRevision | 'without_tasks';
+export type RequestClass = typeof v25.REVISION | typeof v26.REVISION | 'without_tasks';
 
 /** What a call gets that could be a task, from a caller without tasks. */
 export type Fallback =
@@ -25,6 +26,8 @@ export interface Situation {
   clientCapabilities: unknown;
   /** The `tasks` capability that a session of 2025-11-25 was given, if it was given one. */
   declared: v25.TasksCapability | undefined;
+  /** The server speaks the first draft (SEP-1686) in sessions that have no tasks of their own. @default false */
+  firstDraft?: boolean;
 }
 
 export interface CallSituation extends Situation {
@@ -32,6 +35,8 @@ export interface CallSituation extends Situation {
   support: v25.TaskSupport;
   /** `params.task` as it came; anything but undefined asks for a task on 2025-11-25. */
   task: unknown;
+  /** It carries the key by which the first draft asks for a task. @default false */
+  augmented?: boolean;
   fallback: Fallback;
 }
 
@@ -74,7 +79,8 @@ export function classOf(version: string | undefined): RequestClass {
  * | 2025-11-25, with `task` | -32601 | handle | handle |
  * | 2025-11-25, without | inline | fallback | -32601 |
  * | 2025-11-25, but the server declared no tasks; earlier versions | inline | fallback | fallback |
- * @see 2025-11-25 tasks, "Tool-Level Negotiation"; SEP-2663, "Capability Negotiation" and the compatibility matrix
+ * | earlier versions, first draft spoken, with its key | inline | handle | handle |
+ * @see SEP-1686, sections 3.1 and 4.1; 2025-11-25 tasks, "Tool-Level Negotiation"; SEP-2663, "Capability Negotiation" and the compatibility matrix
  */
 export function negotiateCall(situation: CallSituation): CallFace {
   switch (classOf(situation.version)) {
@@ -83,8 +89,14 @@ export function negotiateCall(situation: CallSituation): CallFace {
     case v25.REVISION:
       return situation.declared === undefined ? plainCall(situation) : legacyCall(situation);
     case 'without_tasks':
-      return plainCall(situation);
+      return situation.firstDraft === true && situation.augmented === true
+        ? firstDraftCall(situation)
+        : plainCall(situation);
   }
+}
+
+function firstDraftCall({ support }: CallSituation): CallFace {
+  return support === 'forbidden' ? { face: 'inline' } : { face: 'handle', revision: v16.REVISION };
 }
 
 function modernCall(situation: CallSituation): CallFace {
@@ -126,7 +138,9 @@ export function negotiateMethod(method: string, situation: Situation): MethodFac
     case v25.REVISION:
       return offers(situation.declared, method) ? { face: 'served', revision: v25.REVISION } : unknown(method);
     case 'without_tasks':
-      return unknown(method);
+      return situation.firstDraft === true && Object.values<string>(v16.METHODS).includes(method)
+        ? { face: 'served', revision: v16.REVISION }
+        : unknown(method);
   }
 }
 

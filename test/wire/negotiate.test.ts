@@ -16,7 +16,7 @@ const listing = tasksCapability(['optional'], { list: true });
 const unlisted = tasksCapability(['optional'], { list: false });
 const supports = ['forbidden', 'optional', 'required'] as const;
 
-type Caller = Pick<CallSituation, 'version' | 'clientCapabilities' | 'declared' | 'task'>;
+type Caller = Pick<CallSituation, 'version' | 'clientCapabilities' | 'declared' | 'task' | 'augmented' | 'firstDraft'>;
 
 function caller(version: string | undefined, more: Partial<Caller> = {}): Caller {
   return { version, clientCapabilities: {}, declared: listing, task: undefined, ...more };
@@ -132,6 +132,24 @@ describe('a call', () => {
     expect(face(from, 'forbidden', 'refuse')).toBe('inline');
   });
 
+  it.each([['2025-06-18'], ['2024-11-05'], [undefined], ['tomorrow']])(
+    'of version %s with the key of the first draft is a task where that is spoken, and else as if it were not there [G1-S-04]',
+    (version) => {
+      const of = (more: Partial<Caller>) => supports.map((support) => face(caller(version, more), support));
+      expect(of({ augmented: true, firstDraft: true })).toEqual(['inline', 'SEP-1686', 'SEP-1686']);
+      expect(of({ augmented: true })).toEqual(['inline', 'detach', 'detach']);
+      expect(of({ augmented: false, firstDraft: true })).toEqual(['inline', 'detach', 'detach']);
+    },
+  );
+
+  it('of a later revision ignores the key of the first draft', () => {
+    const key = { augmented: true, firstDraft: true };
+    expect(face({ ...modern(extension), ...key }, 'optional')).toBe('2026-07-28');
+    expect(face({ ...modern({}), ...key }, 'optional')).toBe('detach');
+    expect(face({ ...session({}), ...key }, 'optional')).toBe('2025-11-25');
+    expect(face({ ...session(), ...key }, 'optional')).toBe('detach');
+  });
+
   it('of an older session learns what it would take [C-015]', () => {
     const served = negotiateCall({ ...caller('2025-06-18'), tool: 't', support: 'required', fallback: 'refuse' });
     expect(served).toHaveProperty('error.message', expect.stringContaining('MCP 2026-07-28 and the tasks extension'));
@@ -178,6 +196,26 @@ describe('a task method', () => {
       -32601,
     ],
     ['2025-06-18', caller('2025-06-18'), -32601, -32601, -32601, -32601, -32601, -32601],
+    [
+      '2025-06-18, first draft spoken',
+      caller('2025-06-18', { firstDraft: true }),
+      'yes',
+      -32601,
+      -32601,
+      'yes',
+      'yes',
+      'yes',
+    ],
+    [
+      '2025-11-25, first draft too',
+      caller('2025-11-25', { firstDraft: true }),
+      'yes',
+      -32601,
+      'yes',
+      'yes',
+      'yes',
+      -32601,
+    ],
   ])('from %s [G2-S-03]', (_, from, ...answers) => {
     expect(served(from)).toEqual(answers);
   });

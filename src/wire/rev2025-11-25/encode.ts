@@ -95,10 +95,10 @@ export function encodeList(
  * much as its result. A cancelled task has neither, so there is an error that says so.
  * @see 2025-11-25 tasks, "Result Retrieval", "Related Task Metadata"
  */
-export function encodePayload(taskId: TaskId, state: TerminalState): Reply {
+export function encodePayload(taskId: TaskId, state: TerminalState, method = 'tools/call'): Reply {
   switch (state.status) {
     case 'completed': {
-      const { _meta, ...result } = plainResult(state.result);
+      const { _meta, ...result } = plainResult(state.result, method);
       return { result: { ...result, _meta: { ...(_meta as JsonObject | undefined), ...relatedTask(taskId) } } };
     }
     case 'failed':

@@ -7,15 +7,21 @@ const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, RELATED_TASK_META_
 /**
  * A tool's own result as this revision has it: without what is not a tool's to say (which kind of result it is, and what
  * ties a message to a task), and with structured content that is an object, since nothing else is legal here. Any other
- * value is wrapped, as the SDK wraps the schema it lists for it, and said in a text block.
+ * value is wrapped, as the SDK wraps the schema it lists for it, and said in a text block. What answers another method than
+ * `tools/call` has no such members.
  * @see 2025-11-25 schema, `CallToolResult`
  */
-export function plainResult(result: JsonObject): JsonObject {
+export function plainResult(result: JsonObject, method = 'tools/call'): JsonObject {
+  if (method !== 'tools/call') return withoutForeign(result);
   const { structuredContent } = result;
   const blocks = Array.isArray(result.content) ? result.content : [];
   const content =
     structuredContent === undefined || isJsonObject(structuredContent) ? blocks : saying(structuredContent, blocks);
-  const members = Object.entries({ ...result, content }).flatMap(([name, value]): [string, JsonValue][] => {
+  return withoutForeign({ ...result, content });
+}
+
+function withoutForeign(result: JsonObject): JsonObject {
+  const members = Object.entries(result).flatMap(([name, value]): [string, JsonValue][] => {
     switch (name) {
       case 'resultType':
         return [];
