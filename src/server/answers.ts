@@ -1,16 +1,11 @@
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  isCallToolResult,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
 import { isJsonObject, type JsonObject, type RpcErrorObject, type TerminalState } from '../core/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import { internalError, plainResult } from '../wire/rev2026-07-28/index.ts';
 import type { ServingParts } from './parts.ts';
+import type { CallToolResult, ServerContext } from './sdk.ts';
 
-/** What a tool's callback may hand to the SDK. */
-export type Answer = CallToolResult | InputRequiredResult;
+/** What a tool's callback may hand to the SDK: a result, or on 2026-07-28 what it asks for first. */
+export type Answer = CallToolResult;
 
 /** As the SDK answers a tool: what it threw is a failure the model can read, unless it chose a JSON-RPC error. */
 export function inlineAnswer(
@@ -23,7 +18,7 @@ export function inlineAnswer(
   switch (state.status) {
     case 'completed': {
       const result: unknown = parts.peer.era === 'modern' ? plainResult(state.result) : legacyResult(state.result);
-      if (isCallToolResult(result)) return result;
+      if (parts.isToolResult(result)) return result as Answer;
       // The SDK would blame the caller.
       parts.tasks.logger.error({ tool }, 'a tool returned what is no result of MCP');
       return refuse({ ...internalError, message: `tool ${tool} returned what is no result of MCP` }, ctx, parts);

@@ -1,11 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type CallToolResult,
-  type JSONRPCMessage,
-  McpServer,
-  type ServerContext,
-  type Transport,
-} from '@modelcontextprotocol/server';
 import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
@@ -15,10 +8,12 @@ import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { isToolListRequest, type ToolView, toolsFor } from '../wire/tool-list.ts';
 import { callTool } from './call-tool.ts';
 import { registerCompanions } from './companions.ts';
+import type { Host } from './host.ts';
 import { registerLegacyTaskMethods } from './legacy-methods.ts';
 import type { ServingParts } from './parts.ts';
 import { convertedOnce, type RawArguments, rememberingRaw } from './raw-schema.ts';
 import { registerTaskResources } from './resources.ts';
+import type { JSONRPCMessage, Transport } from './sdk.ts';
 import type { Serving } from './serving.ts';
 import { registerTaskMethods } from './task-methods.ts';
 import { viewOf } from './tool-view.ts';
@@ -48,10 +43,7 @@ const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
  * Puts the tools and the task methods on a server that is not connected yet, by public means only: ordinary
  * registrations, and a look at what comes and leaves.
  */
-export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance: Instance): void {
-  if (!(mcp instanceof McpServer)) {
-    throw new TypeError('the server factory must return an McpServer of @modelcontextprotocol/server');
-  }
+export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Instance): void {
   const { era } = instance;
   const list = instance.principal !== undefined && v25.mayList(instance.principal);
   const declared = v25.tasksCapability(
@@ -63,7 +55,7 @@ export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance:
     tasks,
     ...serving,
     outbox: new Outbox(),
-    peer: era === 'modern' ? { era } : { era, session: instance.connected ? sessionOn(mcp) : () => instance.session },
+    peer: era === 'modern' ? { era } : { era, session: instance.connected ? sessionOn(host) : () => instance.session },
     declared,
     transport() {
       if (transport === undefined) throw new Error('the server is not connected');
@@ -71,24 +63,25 @@ export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance:
     },
     asked: instance.connected ? new Set() : undefined,
     companions: new Set(),
+    isToolResult: host.isToolResult,
   };
   if (!instance.polled) {
-    for (const tool of tasks.tools) registerTool(mcp, tool, parts);
-    if (serving.companions) parts.companions = registerCompanions(mcp, parts);
+    for (const tool of tasks.tools) registerTool(host, tool, parts);
+    if (serving.companions) parts.companions = registerCompanions(host, parts);
     const subscribe = era === 'modern';
-    if (serving.resources) registerTaskResources(mcp, tasks, serving.principalOf, { subscribe });
+    if (serving.resources) registerTaskResources(host, tasks, serving.principalOf, { subscribe });
   }
   if (era === 'modern') {
-    mcp.server.registerCapabilities({ extensions: { [v26.TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
-    registerTaskMethods(mcp, parts);
+    host.registerCapabilities({ extensions: { [v26.TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });
+    registerTaskMethods(host, parts);
   } else {
-    if (declared !== undefined) mcp.server.registerCapabilities({ tasks: { ...declared } });
-    mcp.server.registerCapabilities({ experimental: { [IDEMPOTENCY_EXTENSION]: {} } });
-    registerLegacyTaskMethods(mcp, parts, declared);
+    if (declared !== undefined) host.registerCapabilities({ tasks: { ...declared } });
+    host.registerCapabilities({ experimental: { [IDEMPOTENCY_EXTENSION]: {} } });
+    registerLegacyTaskMethods(host, parts, declared);
   }
-  const connect = mcp.connect.bind(mcp);
-  mcp.connect = (connected) => {
-    transport = watch(connected, parts);
+  host.onConnect((connected) => {
+    transport = connected;
+    watch(transport, parts);
     if (era === 'legacy' && !instance.connected) {
       const { session, polled } = instance;
       serving.inFlight.watch(session?.id ?? '', transport);
@@ -96,23 +89,19 @@ export function attach(mcp: McpServer, tasks: Tasks, serving: Serving, instance:
       if (session !== undefined && session.id !== '' && !polled) serving.relay.join(transport, session);
     }
     if (era === 'legacy' && instance.connected) openChannel(transport, parts);
-    return connect(transport);
-  };
+  });
 }
 
 /** The session of a connection that serves one client from its first message to its last. */
-function sessionOn(mcp: McpServer): () => v25.Session | undefined {
+function sessionOn(host: Host): () => v25.Session | undefined {
   const id = randomUUID();
   return () => {
-    const version = mcp.server.getNegotiatedProtocolVersion();
-    if (version === undefined) return undefined;
-    const client = v25.readClient(mcp.server.getClientVersion());
-    const capabilities = v25.declaredCapabilities(mcp.server.getClientCapabilities());
-    return { id, version, capabilities, ...(client !== undefined && { client }) };
+    const session = host.session();
+    return session && { id, ...session };
   };
 }
 
-function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ServingParts): void {
+function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts): void {
   const { inputSchema, outputSchema, ...config } = tool.config;
   let schemas = servedSchemas.get(tool);
   if (schemas === undefined) {
@@ -122,22 +111,18 @@ function registerTool(mcp: McpServer, tool: RegisteredTaskTool, parts: ServingPa
     };
     servedSchemas.set(tool, schemas);
   }
-  const outgoing = { ...config, ...(schemas.output !== undefined && { outputSchema: schemas.output }) };
+  const hosted = {
+    ...config,
+    ...(schemas.input !== undefined && { inputSchema: schemas.input }),
+    ...(schemas.output !== undefined && { outputSchema: schemas.output }),
+    ...(parts.peer.era === 'legacy' && { execution: v25.toolExecution(tool.support) }),
+  };
   const noArguments: RawArguments = { raw: {}, parsed: {} };
-  const registered =
-    schemas.input === undefined
-      ? mcp.registerTool(tool.name, outgoing, (ctx: ServerContext) => callTool(tool, noArguments, ctx, parts))
-      : mcp.registerTool(
-          tool.name,
-          { ...outgoing, inputSchema: schemas.input },
-          (args: RawArguments, ctx: ServerContext): Promise<CallToolResult> =>
-            callTool(tool, args, ctx, parts) as Promise<CallToolResult>,
-        );
-  if (parts.peer.era === 'legacy') registered.execution = v25.toolExecution(tool.support);
+  host.registerTool(tool.name, hosted, (args = noArguments, ctx) => callTool(tool, args as RawArguments, ctx, parts));
 }
 
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
-function watch(transport: Transport, parts: ServingParts): Transport {
+function watch(transport: Transport, parts: ServingParts): void {
   const { outbox, peer } = parts;
   const lists = new Map<string | number, ToolView>();
   const send = transport.send.bind(transport);
@@ -161,7 +146,6 @@ function watch(transport: Transport, parts: ServingParts): Transport {
     if (isToolListRequest(message)) lists.set(message.id, viewOf(message.params, parts));
     onmessage?.(message, extra);
   };
-  return transport;
 }
 
 /** A connection hears of its tasks without asking, and its questions need not wait for anybody to come. */

@@ -1,4 +1,3 @@
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { ANONYMOUS_PRINCIPAL, isTerminal, type JsonObject, type TaskRecord } from '../core/index.ts';
 import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
@@ -8,13 +7,14 @@ import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { type Answer, failure, refuse } from './answers.ts';
 import { type Caller, callerOf, type Peer } from './caller.ts';
 import { COMPANIONS } from './companion-names.ts';
-import { isConnectionClosed, serveFallback } from './fallback.ts';
+import { serveFallback } from './fallback.ts';
 import { runInline } from './inline.ts';
 import type { ServingParts } from './parts.ts';
 import type { RawArguments } from './raw-schema.ts';
 import { relatedLabels } from './related.ts';
 import { continueRound } from './rounds.ts';
 import { answerTo, chosenError } from './rpc-error.ts';
+import { type CallToolResult, isConnectionClosed, type ServerContext } from './sdk.ts';
 import { sessionKnowsTasks } from './tool-view.ts';
 
 /** The task a call led to. */

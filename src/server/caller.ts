@@ -1,13 +1,14 @@
+import type { Principal, RequestorAbilities } from '../core/index.ts';
+import { readClient, type Session } from '../wire/rev2025-11-25/index.ts';
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
-  type ServerContext,
+  declaredCapabilities,
+  REVISION,
   TRACEPARENT_META_KEY,
-} from '@modelcontextprotocol/server';
-import type { Principal, RequestorAbilities } from '../core/index.ts';
-import { readClient, type Session } from '../wire/rev2025-11-25/index.ts';
-import { declaredCapabilities, REVISION } from '../wire/rev2026-07-28/index.ts';
+} from '../wire/rev2026-07-28/index.ts';
 import type { PrincipalOf } from './principal.ts';
+import type { ServerContext } from './sdk.ts';
 
 /** Which kind of requests an instance serves: those that say everything themselves, or those of a session. */
 export type Peer = { era: 'modern' } | { era: 'legacy'; session: () => Session | undefined };

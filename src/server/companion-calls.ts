@@ -1,4 +1,3 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Answer, isJsonObject, isTerminal, type Principal, type TaskRecord } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { decodeCursor, encodeCursor, mayList } from '../wire/rev2025-11-25/index.ts';
@@ -8,6 +7,7 @@ import { say, silence } from './companion-waits.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
 import { LOG_TAIL_BYTES, tail } from './resources.ts';
+import type { CallToolResult } from './sdk.ts';
 import { sealOf } from './seals.ts';
 
 const PAGE = 20;

@@ -1,4 +1,3 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isTerminal, Recent, type TaskRecord, type TerminalState } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { failure, inlineAnswer } from './answers.ts';
@@ -7,6 +6,7 @@ import { COMPANIONS, nextStep } from './companion-names.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
 import { detachedNote, follow } from './fallback.ts';
+import type { CallToolResult } from './sdk.ts';
 
 const WAIT_MS = 20_000;
 /** From here on a reader is told for how long there has been no news. */

@@ -1,12 +1,14 @@
-import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type JsonObject, type Principal, TaskError, TaskNotFoundError } from '../core/index.ts';
 import { failure } from './answers.ts';
 import { callerOf } from './caller.ts';
 import { answerTask, cancelTask, deleteTask, listTasks, readLogs, unknownTask } from './companion-calls.ts';
 import { COMPANIONS } from './companion-names.ts';
 import { resultOf, statusOf, waitFor } from './companion-waits.ts';
+import type { Host } from './host.ts';
+import { standardSchema } from './json-schema.ts';
 import type { ServingParts } from './parts.ts';
 import { answerTo } from './rpc-error.ts';
+import type { CallToolResult, ServerContext } from './sdk.ts';
 
 /** One call of a companion tool. */
 export interface CompanionCall {
@@ -108,10 +110,7 @@ const companions: readonly Companion[] = [
 ];
 
 const schemas = new Map(
-  companions.map(({ name, properties, required }) => [
-    name,
-    fromJsonSchema<JsonObject>({ type: 'object', properties, required } as never),
-  ]),
+  companions.map(({ name, properties, required }) => [name, standardSchema({ type: 'object', properties, required })]),
 );
 
 /**
@@ -119,14 +118,14 @@ const schemas = new Map(
  * are the caller's; tools of the server's own keep their names.
  * @returns the names of those that are there now
  */
-export function registerCompanions(mcp: McpServer, parts: ServingParts): Set<string> {
+export function registerCompanions(host: Host, parts: ServingParts): Set<string> {
   const taken = new Set(parts.tasks.tools.map(({ name }) => name));
   const registered = new Set<string>();
   for (const { name, description, annotations, call } of companions) {
     if (taken.has(name)) continue;
-    const inputSchema = schemas.get(name) as ReturnType<typeof fromJsonSchema<JsonObject>>;
+    const tool = { description, annotations, inputSchema: schemas.get(name) };
     try {
-      mcp.registerTool(name, { description, annotations, inputSchema }, (args, ctx) => serve(call, args, ctx, parts));
+      host.registerTool(name, tool, (args, ctx) => serve(call, args as JsonObject, ctx, parts));
       registered.add(name);
     } catch (error) {
       parts.tasks.logger.debug({ name, error }, 'a tool for clients without tasks gives way to one of the server');

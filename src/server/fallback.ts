@@ -1,4 +1,3 @@
-import { type CallToolResult, SdkError, SdkErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 import { isTerminal, pollIntervalMs, type Question, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { encodeInlinedResult, encodeInputRequired } from '../wire/rev2026-07-28/index.ts';
 import { type Answer, chosenOf, inlineAnswer, refuse } from './answers.ts';
@@ -11,6 +10,7 @@ import type { ServingParts } from './parts.ts';
 import { progressReporter } from './progress.ts';
 import { streamOf } from './questions.ts';
 import { answerTo } from './rpc-error.ts';
+import { type CallToolResult, isConnectionClosed, type ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
 import { sessionKnowsTasks } from './tool-view.ts';
 
@@ -171,9 +171,4 @@ export function detachedNote(record: TaskRecord, { version }: Caller, parts: Ser
 /** What hosts say in `notifications/cancelled` when a limit of theirs has run out; a person who cancels is told otherwise. */
 function isTimeout(reason: unknown): boolean {
   return typeof reason === 'string' && /\btime(d )?-?out\b/i.test(reason);
-}
-
-/** A connection that ended, rather than a request that was cancelled. */
-export function isConnectionClosed(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

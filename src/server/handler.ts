@@ -14,6 +14,7 @@ import { endingWithToken } from './auth/expiring.ts';
 import { gate } from './auth/gate.ts';
 import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
+import { hostOn } from './host-v2.ts';
 import { leave } from './leaving.ts';
 import { isAboutTask, legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
 import { listenFront } from './listen-front.ts';
@@ -104,7 +105,7 @@ export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Ser
       era === 'legacy' && requestInfo !== undefined ? await sessionOf(tasks, requestInfo, principal) : undefined;
     // Told by a header that the SDK holds against the body: polls are many, and tools cost time to register.
     const polled = era === 'modern' ? isTaskMethod(requestInfo?.headers.get(METHOD_HEADER)) : isAboutTask(requestInfo);
-    attach(mcp, tasks, serving, { era, principal, session, connected: requestInfo === undefined, polled });
+    attach(hostOn(mcp), tasks, serving, { era, principal, session, connected: requestInfo === undefined, polled });
     return mcp;
   };
 }

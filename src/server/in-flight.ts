@@ -1,5 +1,5 @@
-import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { isJsonObject, Recent } from '../core/index.ts';
+import type { JSONRPCMessage, RequestId, Transport } from './sdk.ts';
 
 const CANCELLED = 'notifications/cancelled';
 /** Of so many calls whose stream broke it is remembered how to call them off. */

@@ -1,4 +1,3 @@
-import type { ServerContext } from '@modelcontextprotocol/server';
 import type { JsonValue, RpcErrorObject } from '../core/index.ts';
 import type { RegisteredTaskTool } from '../engine/index.ts';
 import { internalError } from '../wire/rev2026-07-28/index.ts';
@@ -8,6 +7,7 @@ import type { ServingParts } from './parts.ts';
 import { progressReporter } from './progress.ts';
 import type { RawArguments } from './raw-schema.ts';
 import { chosenError } from './rpc-error.ts';
+import type { ServerContext } from './sdk.ts';
 
 /** Runs a tool that is never a task, within its request. */
 export async function runInline(

@@ -1,4 +1,3 @@
-import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { isTerminal, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { negotiateMethod } from '../wire/negotiate.ts';
 import {
@@ -16,10 +15,12 @@ import {
   type TasksCapability,
 } from '../wire/rev2025-11-25/index.ts';
 import { callerOf } from './caller.ts';
-import { decoded, type Method, registerMethod } from './method.ts';
+import type { Host, MethodHandler as Method } from './host.ts';
+import { decoded, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
 import { asThrown } from './rpc-error.ts';
+import type { ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
 
 /** Tasks on a page of a list. */
@@ -27,7 +28,7 @@ const PAGE = 50;
 
 /** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them. */
 export function registerLegacyTaskMethods(
-  mcp: McpServer,
+  host: Host,
   parts: ServingParts,
   declared: TasksCapability | undefined,
 ): void {
@@ -40,7 +41,7 @@ export function registerLegacyTaskMethods(
       if (face.face === 'refused') throw asThrown(face.error);
       return handler(params, ctx);
     };
-    registerMethod(mcp, method, negotiated, logger);
+    registerMethod(host, method, negotiated, logger);
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
 

@@ -1,20 +1,13 @@
-import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { type Logger, RateLimitedError } from '../core/index.ts';
 import type { Decoded } from '../wire/decoded.ts';
 import { invalidParams } from '../wire/errors.ts';
+import type { Host, MethodHandler } from './host.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 import { refuseForNow } from './too-many-requests.ts';
 
-/** Lets anything through: the codec decides what is valid, and in which order it looks. */
-const ANY_PARAMS = {
-  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
-} as const;
-
-export type Method = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
-
 /** Puts a method on a server; what it throws is answered as a JSON-RPC error that tells the peer no more than it should. */
-export function registerMethod(mcp: McpServer, name: string, method: Method, logger: Logger): void {
-  mcp.server.setRequestHandler(name, { params: ANY_PARAMS }, async (params, ctx) => {
+export function registerMethod(host: Host, name: string, method: MethodHandler, logger: Logger): void {
+  host.registerMethod(name, async (params, ctx) => {
     try {
       return await method(params, ctx);
     } catch (error) {

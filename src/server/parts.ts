@@ -1,4 +1,3 @@
-import type { Transport } from '@modelcontextprotocol/server';
 import type { Tasks } from '../engine/index.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { EncodeOptions, TasksCapability } from '../wire/rev2025-11-25/index.ts';
@@ -8,6 +7,7 @@ import type { InFlight } from './in-flight.ts';
 import type { CallerLimits } from './limits.ts';
 import type { PrincipalOf } from './principal.ts';
 import type { QuestionDesk } from './questions.ts';
+import type { Transport } from './sdk.ts';
 import type { ToldProgress } from './told-progress.ts';
 
 /** What everything that serves one instance (a request over HTTP, a connection over stdio) works with. */
@@ -37,4 +37,6 @@ export interface ServingParts {
   inlineWithinMs: number;
   /** Keep which tasks a call says it has to do with. */
   relatedTasks: boolean;
+  /** Whether the SDK takes this for the result of a tool. */
+  isToolResult(value: unknown): boolean;
 }

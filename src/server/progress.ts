@@ -1,5 +1,5 @@
-import type { ServerContext } from '@modelcontextprotocol/server';
 import type { Clock, TaskProgress, Timer } from '../core/index.ts';
+import type { ServerContext } from './sdk.ts';
 
 /** Hosts that wait on progress have patience for a minute at least; this is well below it. */
 const KEEP_ALIVE_MS = 15_000;

@@ -1,4 +1,3 @@
-import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import {
   AnswerInvalidError,
   type Logger,
@@ -10,6 +9,7 @@ import {
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { decodeAnswer, decodeQuestionId, encodeQuestion, encodeQuestionId } from '../wire/rev2025-11-25/index.ts';
+import type { JSONRPCMessage, RequestId, Transport } from './sdk.ts';
 import { sealOf } from './seals.ts';
 
 const MAX_REMEMBERED = 1_000;

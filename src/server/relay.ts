@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import { isJsonObject } from '../core/index.ts';
 import { encodeInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
+import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from './sdk.ts';
 
 const ID_PREFIX = 'lcx-';
 const HELLO_ID = 'longcall-initialize';

@@ -1,10 +1,4 @@
 import {
-  type McpServer,
-  ResourceNotFoundError,
-  ResourceTemplate,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
-import {
   type JsonObject,
   type JsonValue,
   type Principal,
@@ -16,6 +10,7 @@ import {
 import type { Tasks } from '../engine/index.ts';
 import type { LogLine } from '../store/index.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
+import type { Host, HostedResource } from './host.ts';
 import type { PrincipalOf } from './principal.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 
@@ -25,61 +20,46 @@ type Reader = (taskId: string, principal: Principal) => Promise<string | undefin
 /** As much of a log as one read carries: its end, for people who ask what is going on. */
 export const LOG_TAIL_BYTES = 64 * 1024;
 
-// Made once: servers come per request.
-const templates = {
-  task: new ResourceTemplate('longcall://tasks/{id}', { list: undefined }),
-  log: new ResourceTemplate('longcall://tasks/{id}/log', { list: undefined }),
-  result: new ResourceTemplate('longcall://tasks/{id}/result', { list: undefined }),
-};
-
 /**
  * `longcall://tasks/{id}`, `…/log` and `…/result`, each for the task's owner; what is unknown, expired or another's is
  * answered alike. Resources of the server's own are asked first, and keep their names.
  * @param subscribe clients may subscribe to the first of them, which is up to whoever serves their subscriptions
  */
 export function registerTaskResources(
-  mcp: McpServer,
+  host: Host,
   tasks: Tasks,
   principalOf: PrincipalOf,
   { subscribe }: { subscribe: boolean },
 ): void {
   const { engine, logger } = tasks;
-  const register = (
-    name: string,
-    template: ResourceTemplate,
-    config: { title: string; description: string; mimeType: string },
-    read: Reader,
-  ): void => {
-    const readCallback = async (uri: URL, { id }: Record<string, string | string[]>, ctx: ServerContext) => {
-      let text: string | undefined;
-      try {
-        text = await read(String(id), principalOf({ auth: ctx.http?.authInfo }));
-      } catch (error) {
-        if (!(error instanceof TaskNotFoundError)) throw asThrown(answerTo(error, uri.href, logger));
-      }
-      if (text === undefined) throw new ResourceNotFoundError(uri.href);
-      return { contents: [{ uri: uri.href, mimeType: config.mimeType, text }] };
-    };
+  const register = (name: string, uriTemplate: string, resource: HostedResource, read: Reader): void => {
     try {
-      mcp.registerResource(name, template, config, readCallback);
+      host.registerResource(name, uriTemplate, resource, async (uri, { id }, ctx) => {
+        try {
+          return await read(String(id), principalOf({ auth: ctx.http?.authInfo }));
+        } catch (error) {
+          if (error instanceof TaskNotFoundError) return undefined;
+          throw asThrown(answerTo(error, uri.href, logger));
+        }
+      });
     } catch (error) {
       logger.debug({ name, error }, 'a resource of tasks gives way to one of the server itself');
     }
   };
 
   // Which tasks there are is never listed, so the list never changes.
-  if (mcp.server.getCapabilities().resources === undefined) {
-    mcp.server.registerCapabilities({ resources: { listChanged: false, ...(subscribe && { subscribe }) } });
+  if (!host.hasResources) {
+    host.registerCapabilities({ resources: { listChanged: false, ...(subscribe && { subscribe }) } });
   }
   register(
     'longcall-task',
-    templates.task,
+    'longcall://tasks/{id}',
     { title: 'Task', description: 'Where a task stands, without its result', mimeType: 'application/json' },
     async (taskId, principal) => JSON.stringify(describe(await engine.get(taskId, principal))),
   );
   register(
     'longcall-task-log',
-    templates.log,
+    'longcall://tasks/{id}/log',
     {
       title: 'Task log',
       description: `The last ${LOG_TAIL_BYTES / 1024} kB a task has logged`,
@@ -92,7 +72,7 @@ export function registerTaskResources(
   );
   register(
     'longcall-task-result',
-    templates.result,
+    'longcall://tasks/{id}/result',
     { title: 'Task result', description: 'What a completed task returned', mimeType: 'application/json' },
     async (taskId, principal) => {
       const { state } = await engine.get(taskId, principal);

@@ -1,4 +1,3 @@
-import type { ServerContext } from '@modelcontextprotocol/server';
 import type { RegisteredTaskTool } from '../engine/index.ts';
 import { decodeResponses, decodeRound, invalidParams } from '../wire/rev2026-07-28/index.ts';
 import { type Answer, refuse } from './answers.ts';
@@ -7,6 +6,7 @@ import { serveFallback } from './fallback.ts';
 import type { CallLimits } from './limits.ts';
 import type { ServingParts } from './parts.ts';
 import { answerTo } from './rpc-error.ts';
+import type { ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
 
 /** A call that comes again with the answers to what its task asked: the task goes on, and the call waits for it again. */

@@ -1,17 +1,26 @@
-import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type RpcErrorObject, TaskNotFoundError, type TaskRecord } from '../core/index.ts';
 import { negotiateMethod } from '../wire/negotiate.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
-import { decodeAnswers, decodeTaskId, encodeAck, encodeTask, METHODS, REVISION } from '../wire/rev2026-07-28/index.ts';
-import { decoded, type Method, registerMethod } from './method.ts';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  decodeAnswers,
+  decodeTaskId,
+  encodeAck,
+  encodeTask,
+  METHODS,
+  REVISION,
+} from '../wire/rev2026-07-28/index.ts';
+import type { Host, MethodHandler as Method } from './host.ts';
+import { decoded, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { asThrown } from './rpc-error.ts';
+import type { ServerContext } from './sdk.ts';
 
 /**
  * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28. First the capability, then the shape, then the lookup:
  * a request that did not opt in learns nothing, not even whether an id exists.
  */
-export function registerTaskMethods(mcp: McpServer, { tasks, principalOf, wording }: ServingParts): void {
+export function registerTaskMethods(host: Host, { tasks, principalOf, wording }: ServingParts): void {
   const { engine, logger } = tasks;
   const register = (method: string, handler: Method): void => {
     const negotiated: Method = async (params, ctx) => {
@@ -21,7 +30,7 @@ export function registerTaskMethods(mcp: McpServer, { tasks, principalOf, wordin
       if (face.face === 'refused') throw asThrown(face.error);
       return face.face === 'served_if_legacy' ? fromBefore(method, params, ctx, face.error) : handler(params, ctx);
     };
-    registerMethod(mcp, method, negotiated, logger);
+    registerMethod(host, method, negotiated, logger);
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
   /** The caller's task of 2025-11-25, in its words; for every other id the answer is `error`. */

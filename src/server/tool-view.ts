@@ -1,4 +1,3 @@
-import { CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { isJsonObject } from '../core/index.ts';
 import { negotiateCall } from '../wire/negotiate.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
@@ -12,8 +11,8 @@ export function viewOf(params: unknown, parts: ServingParts): ToolView {
   const { peer, tasks, limits, companions, declared } = parts;
   const session = peer.era === 'legacy' ? peer.session() : undefined;
   const meta = isJsonObject(params) && isJsonObject(params._meta) ? params._meta : {};
-  const clientCapabilities = peer.era === 'modern' ? meta[CLIENT_CAPABILITIES_META_KEY] : undefined;
-  const client = peer.era === 'modern' ? v25.readClient(meta[CLIENT_INFO_META_KEY]) : session?.client;
+  const clientCapabilities = peer.era === 'modern' ? meta[v26.CLIENT_CAPABILITIES_META_KEY] : undefined;
+  const client = peer.era === 'modern' ? v25.readClient(meta[v26.CLIENT_INFO_META_KEY]) : session?.client;
   const knowsTasks =
     peer.era === 'modern' ? v26.declaredCapabilities(clientCapabilities).tasks : sessionKnowsTasks(session);
   if (knowsTasks) return { hidden: companions, detachable: new Set(), followUp: undefined };

@@ -51,11 +51,13 @@ export interface EarlierRounds {
   state: unknown;
 }
 
-/** @param request a call as the SDK hands it to a tool */
-export function earlierRounds(request: {
+/** A call as the SDK hands it to a tool. */
+export interface RoundCarrier {
   inputResponses?: Readonly<Record<string, unknown>> | undefined;
   requestState: () => unknown;
-}): EarlierRounds {
+}
+
+export function earlierRounds(request: RoundCarrier): EarlierRounds {
   return { answers: request.inputResponses, state: request.requestState() };
 }
 

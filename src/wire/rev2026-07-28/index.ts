@@ -1,10 +1,19 @@
 export { decodeTaskId } from '../decoded.ts';
 export { encodeError, internalError, invalidParams } from '../errors.ts';
 export { declaredCapabilities } from './capabilities.ts';
-export { decodeAnswers, decodeResponses, earlierRounds, keepResponses } from './decode.ts';
+export { decodeAnswers, decodeResponses, earlierRounds, keepResponses, type RoundCarrier } from './decode.ts';
 export { encodeAck, encodeHandle, encodeInlinedResult, encodeTask, immediateAnswer, plainResult } from './encode.ts';
 export { missingTasksCapability } from './errors.ts';
-export { isTaskMethod, LISTEN_METHOD, METHODS, REVISION, TASKS_EXTENSION } from './names.ts';
+export {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  isTaskMethod,
+  LISTEN_METHOD,
+  METHODS,
+  REVISION,
+  TASKS_EXTENSION,
+  TRACEPARENT_META_KEY,
+} from './names.ts';
 export { decodeRelatedTaskIds } from './related.ts';
 export { decodeRound, encodeInputRequired, hasRound, keepRound } from './rounds.ts';
 export {

@@ -23,6 +23,8 @@ export function isTaskMethod(method: string | null | undefined): boolean {
 export const LISTEN_METHOD = 'subscriptions/listen';
 
 export const CLIENT_CAPABILITIES_META_KEY = 'io.modelcontextprotocol/clientCapabilities';
+export const CLIENT_INFO_META_KEY = 'io.modelcontextprotocol/clientInfo';
+export const TRACEPARENT_META_KEY = 'traceparent';
 export const SERVER_INFO_META_KEY = 'io.modelcontextprotocol/serverInfo';
 /** Names the listen request on everything that is sent for it. */
 export const SUBSCRIPTION_META_KEY = 'io.modelcontextprotocol/subscriptionId';

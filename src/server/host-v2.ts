@@ -1,0 +1,73 @@
+import {
+  type CallToolResult,
+  isCallToolResult,
+  McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+} from '@modelcontextprotocol/server';
+import { Recent } from '../core/index.ts';
+import { declaredCapabilities, readClient } from '../wire/rev2025-11-25/index.ts';
+import type { Host } from './host.ts';
+
+/** Lets anything through. */
+const ANY_PARAMS = {
+  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
+} as const;
+
+/** Made once: servers come per request. */
+const templates = new Recent<string, ResourceTemplate>(100);
+
+/** An `McpServer` of `@modelcontextprotocol/server`, used by public means only. */
+export function hostOn(mcp: McpServer): Host {
+  if (!(mcp instanceof McpServer)) {
+    throw new TypeError('the server factory must return an McpServer of @modelcontextprotocol/server');
+  }
+  return {
+    registerTool(name, tool, callback) {
+      const { execution, inputSchema, ...config } = tool;
+      const registered =
+        inputSchema === undefined
+          ? mcp.registerTool(name, config, (ctx) => callback(undefined, ctx) as Promise<CallToolResult>)
+          : mcp.registerTool(
+              name,
+              { ...config, inputSchema },
+              (args, ctx) => callback(args, ctx) as Promise<CallToolResult>,
+            );
+      if (execution !== undefined) registered.execution = execution;
+    },
+    registerMethod(name, handler) {
+      mcp.server.setRequestHandler(name, { params: ANY_PARAMS }, (params, ctx) => handler(params, ctx));
+    },
+    registerResource(name, uriTemplate, resource, read) {
+      let template = templates.get(uriTemplate);
+      if (template === undefined) {
+        template = new ResourceTemplate(uriTemplate, { list: undefined });
+        templates.set(uriTemplate, template);
+      }
+      mcp.registerResource(name, template, { ...resource }, async (uri, variables, ctx) => {
+        const text = await read(uri, variables, ctx);
+        if (text === undefined) throw new ResourceNotFoundError(uri.href);
+        return { contents: [{ uri: uri.href, mimeType: resource.mimeType, text }] };
+      });
+    },
+    registerCapabilities: (capabilities) => mcp.server.registerCapabilities(capabilities),
+    get hasResources() {
+      return mcp.server.getCapabilities().resources !== undefined;
+    },
+    onConnect(change) {
+      const connect = mcp.connect.bind(mcp);
+      mcp.connect = (transport) => {
+        change(transport);
+        return connect(transport);
+      };
+    },
+    session() {
+      const version = mcp.server.getNegotiatedProtocolVersion();
+      if (version === undefined) return undefined;
+      const client = readClient(mcp.server.getClientVersion());
+      const capabilities = declaredCapabilities(mcp.server.getClientCapabilities());
+      return { version, capabilities, ...(client !== undefined && { client }) };
+    },
+    isToolResult: isCallToolResult,
+  };
+}

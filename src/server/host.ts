@@ -1,0 +1,52 @@
+import type { StandardSchema } from '../core/index.ts';
+import type { RegisteredTaskTool } from '../engine/index.ts';
+import type { Session } from '../wire/rev2025-11-25/index.ts';
+import type { CallToolResult, ServerContext, Transport } from './sdk.ts';
+
+/** A tool as it is put on a server. */
+export interface HostedTool extends Omit<RegisteredTaskTool['config'], 'inputSchema'> {
+  /** What it yields is what the callback is given. */
+  inputSchema?: StandardSchema | undefined;
+  /** Whether it runs as a task, where tools say so. */
+  execution?: { taskSupport: 'forbidden' | 'optional' | 'required' } | undefined;
+}
+
+export interface HostedResource {
+  title: string;
+  description: string;
+  mimeType: string;
+}
+
+/** What an answered request is told; what the handler throws is a JSON-RPC error if it has an integer code. */
+export type MethodHandler = (params: unknown, ctx: ServerContext) => Promise<Record<string, unknown>>;
+
+/** A server that is not connected yet, in whichever way its SDK has things put on it. */
+export interface Host {
+  /** @throws where the server has a tool of that name */
+  registerTool(
+    name: string,
+    tool: HostedTool,
+    callback: (args: unknown, ctx: ServerContext) => Promise<CallToolResult>,
+  ): void;
+  /** Of params and result nothing is checked, so that the codec decides what is valid, and in which order it looks. */
+  registerMethod(name: string, handler: MethodHandler): void;
+  /**
+   * @param read `undefined`: there is no such resource
+   * @throws where the server has a resource of that name
+   */
+  registerResource(
+    name: string,
+    uriTemplate: string,
+    resource: HostedResource,
+    read: (uri: URL, variables: Record<string, string | string[]>, ctx: ServerContext) => Promise<string | undefined>,
+  ): void;
+  registerCapabilities(capabilities: Record<string, unknown>): void;
+  /** Whether the server has resources of its own. */
+  readonly hasResources: boolean;
+  /** Has the transport changed in place before the server is connected to it. */
+  onConnect(change: (transport: Transport) => void): void;
+  /** Without its id, of the connection that the server has; `undefined` until its client has said who it is. */
+  session(): Omit<Session, 'id'> | undefined;
+  /** Whether the SDK takes this for the result of a tool. */
+  isToolResult(value: unknown): boolean;
+}
