@@ -40,10 +40,10 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
 
   protected abstract opened(): Promise<{ store: TaskStore; maintenance: Maintenance }>;
 
-  /** The task that this principal calls so; where it calls none so, the id is taken for one of ours. */
-  async named(requestorTaskId: string, principal: Principal): Promise<TaskId> {
+  /** The task that this principal itself calls so, if it has one; it may be gone already. */
+  async named(requestorTaskId: string, principal: Principal): Promise<TaskId | undefined> {
     const { store } = await this.opened();
-    return (await store.findByRequestorId(requestorTaskId, principal)) ?? requestorTaskId;
+    return store.findByRequestorId(requestorTaskId, principal);
   }
 
   /** @throws {TaskNotFoundError} when it is unknown, expired or another principal's. */

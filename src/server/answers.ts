@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type RpcErrorObject, type TerminalState } from '../core/index.ts';
+import type { Reply } from '../wire/outbox.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import { internalError, plainResult } from '../wire/rev2026-07-28/index.ts';
 import type { ServingParts } from './parts.ts';
@@ -49,6 +50,11 @@ export function chosenOf(state: TerminalState): RpcErrorObject | undefined {
 
 export function failure(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
+}
+
+/** What no tool may answer with by itself. */
+export function standInFor(reply: Reply, ctx: ServerContext, { outbox }: ServingParts): Answer {
+  return outbox.standIn(reply, ctx.mcpReq.signal) as Answer;
 }
 
 /** A JSON-RPC error, which the SDK would not let a tool answer with. */

@@ -3,6 +3,8 @@ import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
 import { Outbox } from '../wire/outbox.ts';
+import { forSession } from '../wire/outgoing.ts';
+import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { isToolListRequest, type ToolView, toolsFor } from '../wire/tool-list.ts';
@@ -37,6 +39,8 @@ export interface Instance {
   polled: boolean;
 }
 
+const TOOL_CALL = 'tools/call';
+
 const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
 
 /**
@@ -64,6 +68,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     asked: instance.connected ? new Set() : undefined,
     companions: new Set(),
     isToolResult: host.isToolResult,
+    offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks) : undefined,
   };
   if (!instance.polled) {
     for (const tool of tasks.tools) registerTool(host, tool, parts);
@@ -90,6 +95,14 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     }
     if (era === 'legacy' && instance.connected) openChannel(transport, parts);
   });
+}
+
+/** What the first draft says of what runs as a task here. */
+function offerOf({ engine, tools }: Tasks): v16.Offer {
+  const names = tools.filter(({ support }) => support !== 'forbidden').map(({ name }) => name);
+  const others = engine.registry.all.map(({ method }) => method).filter((method) => method !== TOOL_CALL);
+  const methods = new Set(names.length > 0 ? [TOOL_CALL, ...others] : others);
+  return { capability: v16.tasksCapability(methods), hinted: new Set(names) };
 }
 
 /** The session of a connection that serves one client from its first message to its last. */
@@ -123,7 +136,7 @@ function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts)
 
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
 function watch(transport: Transport, parts: ServingParts): void {
-  const { outbox, peer } = parts;
+  const { outbox, peer, offer } = parts;
   const lists = new Map<string | number, ToolView>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
@@ -134,7 +147,7 @@ function watch(transport: Transport, parts: ServingParts): void {
       lists.delete(id as string | number);
       outgoing = toolsFor(outgoing, view);
     }
-    if (peer.era === 'legacy') outgoing = v25.forVersion(outgoing, peer.session()?.version);
+    if (peer.era === 'legacy') outgoing = forSession(outgoing, peer.session()?.version, offer);
     return outgoing === undefined ? Promise.resolve() : send(outgoing as JSONRPCMessage, options);
   };
   const { onmessage } = transport;
@@ -157,6 +170,9 @@ function openChannel(transport: Transport, parts: ServingParts): void {
     send: (message: object) => transport.send(message as JSONRPCMessage),
     get abilities() {
       return session()?.capabilities.abilities ?? { form: false };
+    },
+    get version() {
+      return session()?.version;
     },
     asked,
   };

@@ -1,13 +1,16 @@
-import { ANONYMOUS_PRINCIPAL, isTerminal, type JsonObject, type TaskRecord } from '../core/index.ts';
+import { ANONYMOUS_PRINCIPAL, isTerminal, type JsonObject, TaskIdTakenError, type TaskRecord } from '../core/index.ts';
 import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
+import type { Decoded } from '../wire/decoded.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
+import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { type Answer, failure, refuse } from './answers.ts';
 import { type Caller, callerOf, type Peer } from './caller.ts';
 import { COMPANIONS } from './companion-names.ts';
 import { serveFallback } from './fallback.ts';
+import { serveFirstDraft } from './first-draft.ts';
 import { runInline } from './inline.ts';
 import type { ServingParts } from './parts.ts';
 import type { RawArguments } from './raw-schema.ts';
@@ -40,6 +43,7 @@ export async function callTool(
     knowsTasks: peer.era === 'legacy' && sessionKnowsTasks(peer.session()),
   });
   const task = peer.era === 'legacy' ? v25.keptTask(ctx.mcpReq._meta) : undefined;
+  const wanted = firstDraftWish(tool.definition, ctx, caller, parts);
   const face = negotiateCall({
     version: caller.version,
     clientCapabilities: caller.clientCapabilities,
@@ -47,6 +51,8 @@ export async function callTool(
     tool: tool.name,
     support: tool.support,
     task,
+    augmented: wanted !== undefined,
+    firstDraft: parts.firstDraft,
     fallback: limits.how,
   });
   if (face.face === 'refused') return refuse(face.error, ctx, parts);
@@ -74,12 +80,23 @@ export async function callTool(
   if (face.face === 'inline') return runInline(tool, args, prepared?.prepared, caller, ctx, parts);
   let call: TaskCall;
   try {
-    call = await create(tool, args, prepared, { caller, face, task }, ctx, parts);
+    call = await create(tool, args, prepared, { caller, face, task, wanted }, ctx, parts);
   } catch (error) {
     return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
   }
   if (face.face === 'fallback') return serveFallback(call, caller, limits, ctx, parts);
+  if (face.revision === v16.REVISION) return serveFirstDraft(call, caller, ctx, parts);
   return handle(call, face.revision, ctx, parts);
+}
+
+/** A call, as far as it is not the tool's. */
+interface Asked {
+  caller: Caller;
+  face: CallFace & { face: 'handle' | 'fallback' };
+  /** `params.task` of 2025-11-25. */
+  task: unknown;
+  /** The same of the first draft. */
+  wanted: ReturnType<typeof firstDraftWish>;
 }
 
 /** @throws what the engine throws, and a JSON-RPC error where the request is at fault. */
@@ -87,7 +104,7 @@ async function create(
   tool: RegisteredTaskTool,
   args: RawArguments,
   prepared: Prepared,
-  { caller, face, task }: { caller: Caller; face: CallFace & { face: 'handle' | 'fallback' }; task: unknown },
+  { caller, face, task, wanted }: Asked,
   ctx: ServerContext,
   parts: ServingParts,
 ): Promise<TaskCall> {
@@ -100,6 +117,8 @@ async function create(
   if (wish?.ok === false) throw Object.assign(new Error(wish.message), v25.invalidParams(wish.message));
   // Anonymous callers must not find each other's tasks by calling with the same arguments.
   const known = principal.subject !== ANONYMOUS_PRINCIPAL.subject;
+  const own = handled && face.revision === v16.REVISION ? wanted : undefined;
+  if (own?.ok === false) throw Object.assign(new Error(own.message), v25.invalidParams(own.message));
   const ttlMs = lifeOf(tool, known, wish?.value.ttlMs);
   const idempotencyKey = key.value ?? (known ? tool.dedupe?.(args.parsed, principal) : undefined);
   const { progressToken } = ctx.mcpReq._meta ?? {};
@@ -108,7 +127,7 @@ async function create(
     principal,
     input: args.raw,
     ...(prepared?.prepared !== undefined && { prepared: prepared.prepared }),
-    revision: caller.version ?? v25.REVISION,
+    revision: own === undefined ? (caller.version ?? v25.REVISION) : v16.REVISION,
     // Who waits for the result and cannot be asked meanwhile still has the tools to answer with, unless it has to block.
     abilities:
       handled || face.how === 'block' || !parts.companions.has(COMPANIONS.answer)
@@ -116,14 +135,35 @@ async function create(
         : { ...caller.abilities, form: true, url: true },
     attended: !handled,
     originRequestId: String(ctx.mcpReq.id),
+    ...own?.value,
     ...(ttlMs !== undefined && { ttlMs }),
-    ...(wish !== undefined && progressToken !== undefined && { progressToken: keepToken(progressToken, peer) }),
+    ...((wish ?? own) !== undefined &&
+      progressToken !== undefined && { progressToken: keepToken(progressToken, peer) }),
     ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(!handled && known && tool.joinRunning && { joinOpen: true }),
     ...(parts.relatedTasks && (await relatedLabels(parts.tasks, ctx.mcpReq._meta, principal))),
   });
+  // A key of ours does not make one task two: who calls it otherwise would not find it.
+  if (own !== undefined && created.task.requestorTaskId !== own.value.requestorTaskId) throw new TaskIdTakenError();
   return { ...created, keyed: idempotencyKey !== undefined };
+}
+
+/** What a request says by the first draft of the task it wants to be; `undefined`: nothing that counts here. */
+function firstDraftWish(
+  { keepResultMs }: RegisteredTaskTool['definition'],
+  ctx: ServerContext,
+  { principal }: Caller,
+  { firstDraft, peer }: ServingParts,
+): Decoded<{ requestorTaskId: string; keepAliveMs: number }> | undefined {
+  if (!firstDraft || peer.era !== 'legacy') return undefined;
+  const wish = v16.decodeTask(ctx.mcpReq._meta);
+  if (wish?.ok !== true) return wish;
+  const { keepAliveMs = keepResultMs } = wish.value;
+  const longestMs = principal.subject === ANONYMOUS_PRINCIPAL.subject ? ANONYMOUS_TTL_MS : Number.MAX_SAFE_INTEGER;
+  const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
+  if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
+  return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };
 }
 
 /** Later revisions tell no progress of tasks. */

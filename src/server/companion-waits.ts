@@ -24,7 +24,7 @@ export async function waitFor(call: CompanionCall): Promise<CallToolResult> {
   const longestMs = parts.limits.longestWaitMs({ client: caller.client, hearsProgress });
   const wantedMs = typeof args.maxWaitSec === 'number' ? Math.max(0, args.maxWaitSec * 1_000) : WAIT_MS;
   const task = await parts.tasks.engine.get(String(args.taskId), principal);
-  const { record } = await follow(task, caller, Math.min(wantedMs, longestMs), ctx, parts);
+  const { record } = await follow(task, caller, ctx, parts, { waitMs: Math.min(wantedMs, longestMs) });
   return isTerminal(record.state) ? outcome(record, call) : notYet(record, call);
 }
 
@@ -38,7 +38,10 @@ export async function statusOf(call: CompanionCall): Promise<CallToolResult> {
   const known = told.get(reader);
   let record = await parts.tasks.engine.poll(String(args.taskId), principal, ctx.mcpReq.signal);
   if (newsOf(record) === known && !isTerminal(record.state)) {
-    ({ record } = await follow(record, caller, WAIT_MS, ctx, parts, (now) => newsOf(now) !== known));
+    ({ record } = await follow(record, caller, ctx, parts, {
+      waitMs: WAIT_MS,
+      enoughFor: (now) => newsOf(now) !== known,
+    }));
   }
   const news = newsOf(record);
   told.set(reader, news);

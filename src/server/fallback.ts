@@ -1,4 +1,11 @@
-import { isTerminal, pollIntervalMs, type Question, type TaskRecord, type TerminalState } from '../core/index.ts';
+import {
+  isTerminal,
+  type JsonObject,
+  pollIntervalMs,
+  type Question,
+  type TaskRecord,
+  type TerminalState,
+} from '../core/index.ts';
 import { encodeInlinedResult, encodeInputRequired } from '../wire/rev2026-07-28/index.ts';
 import { type Answer, chosenOf, inlineAnswer, refuse } from './answers.ts';
 import type { TaskCall } from './call-tool.ts';
@@ -39,7 +46,7 @@ export async function serveFallback(
   const session = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
   const answered = parts.inFlight.outlives(session, ctx.mcpReq.id, (reason) => callOff(call, reason, parts));
   try {
-    const { record, reason } = await follow(task, caller, limits.waitMs, ctx, parts);
+    const { record, reason } = await follow(task, caller, ctx, parts, { waitMs: limits.waitMs });
     answered();
     if (reason === 'over') return result(record, ctx, parts);
     const questions = askable(record, caller);
@@ -67,20 +74,28 @@ function callOff({ task, keyed }: TaskCall, reason: unknown, { tasks }: ServingP
     .catch((error) => tasks.logger.error({ error }, 'a task nobody will ask for could not be cancelled'));
 }
 
+interface FollowOptions {
+  /** After so many milliseconds it is late. @default never */
+  waitMs?: number;
+  /** Ends it too. @default a question that cannot be asked */
+  enoughFor?: (record: TaskRecord) => boolean;
+  /** What its progress says besides. */
+  progressMeta?: JsonObject;
+}
+
 /**
  * Follows a task until the request that waits for it has to be answered: it is over, or waits for something its caller
  * cannot be asked, or it is late. Meanwhile its progress and its questions go out on the request's own stream.
- * @param enoughFor ends it too; instead of a question that cannot be asked
  */
 export async function follow(
   task: TaskRecord,
   caller: Caller,
-  waitMs: number,
   ctx: ServerContext,
   parts: ServingParts,
-  enoughFor = (record: TaskRecord): boolean => unaskable(record, caller),
+  options: FollowOptions,
 ): Promise<{ record: TaskRecord; reason: Reason }> {
   const { tasks, desk } = parts;
+  const { waitMs, enoughFor = (record) => unaskable(record, caller), progressMeta } = options;
   const { engine, logger } = tasks;
   const { signal } = ctx.mcpReq;
   const enough = new AbortController();
@@ -90,13 +105,10 @@ export async function follow(
     reason = why;
     enough.abort();
   };
-  const timer = engine.clock.setTimer(waitMs, () => end('late'));
+  const timer = waitMs === undefined ? undefined : engine.clock.setTimer(waitMs, () => end('late'));
   if (waitMs === 0) end('late');
-  const reporter = progressReporter(ctx, engine.clock);
-  const stream =
-    caller.askedBy === 'requests'
-      ? streamOf(parts.transport(), ctx.mcpReq.id, caller.abilities, parts.asked ?? new Set())
-      : undefined;
+  const reporter = progressReporter(ctx, engine.clock, progressMeta);
+  const stream = caller.askedBy === 'requests' ? streamOf(caller, ctx, parts) : undefined;
   const leave = stream === undefined ? undefined : desk.attend(task.taskId, stream);
   let latest = task;
   try {
@@ -116,7 +128,7 @@ export async function follow(
   } catch (error) {
     if (signal.aborted || !enough.signal.aborted) throw error;
   } finally {
-    timer.cancel();
+    timer?.cancel();
     reporter.stop();
     leave?.();
   }

@@ -1,11 +1,7 @@
 import { isTerminal, type Principal, pollIntervalMs, type TaskId, type TaskRecord, type Timer } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import {
-  type EncodeOptions,
-  encodeProgressNotification,
-  encodeStatusNotification,
-  keptToken,
-} from '../wire/rev2025-11-25/index.ts';
+import { type EncodeOptions, keptToken } from '../wire/rev2025-11-25/index.ts';
+import { wordsFor } from '../wire/words.ts';
 import type { QuestionDesk, Stream } from './questions.ts';
 import type { ToldProgress } from './told-progress.ts';
 
@@ -145,19 +141,22 @@ export class Followers {
         else bring(record);
       });
     };
-    const report = ({ state, progress, progressToken }: TaskRecord): void => {
+    const report = (record: TaskRecord): void => {
+      const { state, progress, progressToken } = record;
       const token = keptToken(sessionId, progressToken);
       if (token === undefined || progress === undefined || isTerminal(state) || this.#desk.attended(taskId)) return;
       if (!this.#told.isNews(taskId, progress)) return;
-      channel.send({ jsonrpc: '2.0', ...encodeProgressNotification(taskId, token, progress) }).catch(failed);
+      channel
+        .send({ jsonrpc: '2.0', ...wordsFor(record, channel.version).progress(record, token, progress) })
+        .catch(failed);
     };
     const onChange = (record: TaskRecord): void => {
       report(record);
       const seen = seenOf(record);
       if (seen !== followed.seen) {
         followed.seen = seen;
-        const notification = encodeStatusNotification(record, engine.clock.now(), this.#wording);
-        channel.send({ jsonrpc: '2.0', ...notification }).catch(failed);
+        const told = wordsFor(record, channel.version).status(record, engine.clock.now(), this.#wording);
+        if (told !== undefined) channel.send({ jsonrpc: '2.0', ...told }).catch(failed);
       }
       timer?.cancel();
       if (patient && record.state.status === 'input_required') bringLater(record);

@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isJsonObject, type Principal, Recent } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { METHODS as FIRST_DRAFT_METHODS } from '../wire/rev-sep-1686/index.ts';
 import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
 import { eventStream, isEventStream, takesEventStream } from './event-stream.ts';
@@ -119,6 +120,8 @@ async function withoutStream(response: Response): Promise<Response> {
   return new Response(answer ?? null, { status: answer === undefined ? 500 : response.status, headers });
 }
 
+const aboutTasksMethods = new Set<unknown>([...Object.values(METHODS), ...Object.values(FIRST_DRAFT_METHODS)]);
+
 /** Requests whose servers need no tools: they are many, and tools cost time to register. */
 const aboutTasks = new WeakSet<Request>();
 
@@ -127,7 +130,7 @@ export function isAboutTask(request: Request | undefined): boolean {
 }
 
 function isAboutTasks(body: unknown): boolean {
-  return isJsonObject(body) && Object.values<unknown>(METHODS).includes(body.method);
+  return isJsonObject(body) && aboutTasksMethods.has(body.method);
 }
 
 /** Closed by the client, by the next one that the same session opens, or with the session. */
@@ -136,8 +139,9 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
     return refusal(406, 'Not Acceptable: the client must accept text/event-stream');
   }
   const { response, send, end, closed } = eventStream(tasks.engine.clock, request.signal);
-  const { abilities } = session.capabilities;
-  const stream = { send: async (message: object) => send(message), abilities, asked: new Set<string>(), end };
+  const { version, capabilities } = session;
+  const { abilities } = capabilities;
+  const stream = { send: async (message: object) => send(message), abilities, version, asked: new Set<string>(), end };
   const close = serving.followers.open(session.id, stream, { patient: true });
   void closed.then(close);
   return response;

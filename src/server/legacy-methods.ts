@@ -6,15 +6,18 @@ import {
   encodeCursor,
   encodeList,
   encodePayload,
-  encodeProgressNotification,
   encodeTask,
   keptToken,
   METHODS,
+  methodNotFound,
   notCancellable,
+  REVISION,
   statusOf,
   type TasksCapability,
 } from '../wire/rev2025-11-25/index.ts';
+import { wordsFor } from '../wire/words.ts';
 import { callerOf } from './caller.ts';
+import { firstDraftMethods } from './first-draft-methods.ts';
 import type { Host, MethodHandler as Method } from './host.ts';
 import { decoded, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
@@ -26,23 +29,31 @@ import { sealOf } from './seals.ts';
 /** Tasks on a page of a list. */
 const PAGE = 50;
 
-/** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them. */
+/**
+ * `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them, and those of
+ * the first draft where it is spoken.
+ */
 export function registerLegacyTaskMethods(
   host: Host,
   parts: ServingParts,
   declared: TasksCapability | undefined,
 ): void {
-  const { tasks, peer, principalOf, wording } = parts;
+  const { tasks, peer, principalOf, wording, firstDraft } = parts;
   const { engine, logger } = tasks;
-  const register = (method: string, handler: Method): void => {
+  const before = firstDraft ? firstDraftMethods(parts) : {};
+  const register = (method: string, handler?: Method): void => {
     const negotiated: Method = async (params, ctx) => {
       const { version, clientCapabilities } = callerOf(ctx, peer, principalOf);
-      const face = negotiateMethod(method, { version, clientCapabilities, declared });
+      const face = negotiateMethod(method, { version, clientCapabilities, declared, firstDraft });
       if (face.face === 'refused') throw asThrown(face.error);
-      return handler(params, ctx);
+      const served = face.revision === REVISION ? handler : before[method];
+      if (served === undefined) throw asThrown(methodNotFound(`Method not found: ${method}`));
+      return served(params, ctx);
     };
     registerMethod(host, method, negotiated, logger);
   };
+  for (const method of Object.keys(before))
+    if (!Object.values<string>(METHODS).includes(method)) register(method, undefined);
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
 
   register(METHODS.get, async (params, ctx) => {
@@ -51,7 +62,7 @@ export function registerLegacyTaskMethods(
   });
   register(METHODS.result, async (params, ctx) => {
     const ended = await attend(parts, decoded(decodeTaskId(params)), ctx);
-    const reply = encodePayload(ended.taskId, ended.state as TerminalState);
+    const reply = encodePayload(ended.taskId, ended.state as TerminalState, ended.method);
     if ('error' in reply) throw asThrown(reply.error);
     return reply.result;
   });
@@ -76,17 +87,19 @@ export function registerLegacyTaskMethods(
 async function attend(parts: ServingParts, taskId: string, ctx: ServerContext): Promise<TaskRecord> {
   const { tasks, desk, told, principalOf } = parts;
   const { logger } = tasks;
-  const { abilities, principal } = callerOf(ctx, parts.peer, principalOf);
+  const caller = callerOf(ctx, parts.peer, principalOf);
+  const { principal } = caller;
   await tasks.engine.get(taskId, principal); // Who has no such task must not stand between its owner and its questions.
-  const stream = streamOf(parts.transport(), ctx.mcpReq.id, abilities, parts.asked ?? new Set());
+  const stream = streamOf(caller, ctx, parts);
   const leave = desk.attend(taskId, stream);
   const sessionId = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
-  const report = ({ state, progress, progressToken }: TaskRecord): void => {
+  const report = (record: TaskRecord): void => {
+    const { state, progress, progressToken } = record;
     const token = keptToken(sessionId, progressToken);
     if (isTerminal(state)) told.forget(taskId);
     else if (token !== undefined && progress !== undefined && desk.leads(taskId, stream)) {
       if (!told.isNews(taskId, progress)) return;
-      const notification = encodeProgressNotification(taskId, token, progress);
+      const notification = wordsFor(record, caller.version).progress(record, token, progress);
       stream.send({ jsonrpc: '2.0', ...notification }).catch(() => {}); // The signal tells when nobody is left.
     }
   };

@@ -1,5 +1,6 @@
 import type { Tasks } from '../engine/index.ts';
 import type { Outbox } from '../wire/outbox.ts';
+import type { Offer } from '../wire/rev-sep-1686/index.ts';
 import type { EncodeOptions, TasksCapability } from '../wire/rev2025-11-25/index.ts';
 import type { Peer } from './caller.ts';
 import type { Followers } from './followers.ts';
@@ -37,6 +38,10 @@ export interface ServingParts {
   inlineWithinMs: number;
   /** Keep which tasks a call says it has to do with. */
   relatedTasks: boolean;
+  /** The first draft of tasks (SEP-1686) is spoken in sessions that have none of their own. */
+  firstDraft: boolean;
+  /** What such sessions are told of the server's tasks. */
+  offer: Offer | undefined;
   /** Whether the SDK takes this for the result of a tool. */
   isToolResult(value: unknown): boolean;
 }

@@ -1,4 +1,4 @@
-import type { Clock, TaskProgress, Timer } from '../core/index.ts';
+import type { Clock, JsonObject, TaskProgress, Timer } from '../core/index.ts';
 import type { ServerContext } from './sdk.ts';
 
 /** Hosts that wait on progress have patience for a minute at least; this is well below it. */
@@ -13,7 +13,7 @@ export interface ProgressReporter {
 }
 
 /** A reporter that also gives a sign of life when there is no news, for hosts whose patience begins anew with each. */
-export function progressReporter(ctx: ServerContext, clock: Clock): ProgressReporter {
+export function progressReporter(ctx: ServerContext, clock: Clock, _meta?: JsonObject): ProgressReporter {
   const progressToken = ctx.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { report: () => {}, stop: () => {} };
   let last: TaskProgress = { progress: 0 };
@@ -23,7 +23,7 @@ export function progressReporter(ctx: ServerContext, clock: Clock): ProgressRepo
     if (ctx.mcpReq.signal.aborted) return;
     reported = news.progress;
     arm();
-    const params = { progressToken, ...news };
+    const params = { progressToken, ...news, ...(_meta !== undefined && { _meta }) };
     // A caller that went away is seen by the signal; there is nothing else to do about it here.
     ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
   };

@@ -8,8 +8,11 @@ import {
   type TaskRecord,
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import { decodeAnswer, decodeQuestionId, encodeQuestion, encodeQuestionId } from '../wire/rev2025-11-25/index.ts';
-import type { JSONRPCMessage, RequestId, Transport } from './sdk.ts';
+import { decodeAnswer, decodeQuestionId, encodeQuestionId } from '../wire/rev2025-11-25/index.ts';
+import { wordsFor } from '../wire/words.ts';
+import type { Caller } from './caller.ts';
+import type { ServingParts } from './parts.ts';
+import type { JSONRPCMessage, ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
 
 const MAX_REMEMBERED = 1_000;
@@ -19,21 +22,21 @@ export interface Stream {
   send(message: object): Promise<void>;
   /** What its requestor can be asked; it is asked nothing else. */
   readonly abilities: RequestorAbilities;
+  /** The protocol version it speaks. */
+  readonly version: string | undefined;
   /** Ids of the questions that went out on it. */
   readonly asked: Set<string>;
 }
 
 /** The stream that belongs to a request; on stdio there is only one for all, and what was asked on it is asked. */
-export function streamOf(
-  transport: Transport,
-  relatedRequestId: RequestId,
-  abilities: RequestorAbilities,
-  asked: Set<string>,
-): Stream {
+export function streamOf({ abilities, version }: Caller, ctx: ServerContext, parts: ServingParts): Stream {
+  const transport = parts.transport();
+  const relatedRequestId = ctx.mcpReq.id;
   return {
     send: (message) => transport.send(message as JSONRPCMessage, { relatedRequestId }),
     abilities,
-    asked,
+    version,
+    asked: parts.asked ?? new Set(),
   };
 }
 
@@ -110,7 +113,7 @@ export class QuestionDesk {
       const again = this.#again.delete(id);
       if (stream.asked.has(id) && !again) continue;
       stream.asked.add(id);
-      await stream.send({ jsonrpc: '2.0', id, ...encodeQuestion(taskId, id, question) });
+      await stream.send({ jsonrpc: '2.0', id, ...wordsFor(task, stream.version).question(task, id, question) });
     }
   }
 

@@ -43,6 +43,11 @@ export interface ServingOptions {
    * the payload of a failed task away. @default 'failed'
    */
   isErrorStatus?: 'failed' | 'completed';
+  /**
+   * Speak the first draft of tasks (SEP-1686) too, in sessions before 2025-11-25: there a client makes any request a task by
+   * `_meta["modelcontextprotocol.io/task"]`, under an id of its own. @default false
+   */
+  firstDraft?: boolean;
 }
 
 /** What all instances of one server share. */
@@ -54,6 +59,7 @@ export interface Serving {
   wording: EncodeOptions;
   inlineWithinMs: number;
   relatedTasks: boolean;
+  firstDraft: boolean;
   desk: QuestionDesk;
   followers: Followers;
   told: ToldProgress;
@@ -81,6 +87,7 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     wording,
     inlineWithinMs,
     relatedTasks: options.relatedTasks ?? false,
+    firstDraft: options.firstDraft ?? false,
     desk,
     followers: new Followers(tasks, desk, told, wording),
     told,

@@ -149,8 +149,9 @@ export class LegacyPeer {
   }
 
   /** Reads what comes on the stream of a request, until its answer or the signal. */
-  async follow(method: string, params: Json = {}, signal?: AbortSignal): Promise<Reading> {
-    return reading(events(await this.stream(method, params, signal && { signal })));
+  async follow(method: string, params: Json = {}, signal?: AbortSignal, id?: number): Promise<Reading> {
+    const options = { ...(signal && { signal }), ...(id !== undefined && { id }) };
+    return reading(events(await this.stream(method, params, options)));
   }
 
   /** Reads what the session is told unasked. */

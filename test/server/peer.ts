@@ -5,7 +5,7 @@ import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { recordingLogger } from '../support/engine.ts';
 import { type Json, request, withTasks } from '../support/messages.ts';
-import { createWireValidator, type WireValidator } from '../support/wire-validator.ts';
+import { createWireValidator, type WireValidator, type WireValidatorOptions } from '../support/wire-validator.ts';
 
 /** What came back for one POST. */
 export interface Reply {
@@ -190,7 +190,7 @@ export function serve(
   });
   register(tasks);
   const server = createTaskServer(tasks, { name: 'test-server', version: '1.2.3' }, options.server);
-  const validator = validated();
+  const validator = validated({ firstDraft: options.server?.firstDraft ?? false });
   const peer = new Peer((request) => server.fetch(request), validator);
   onTestFinished(() => closing(server, clock));
   const when: Served['when'] = async (taskId, wanted) => {
@@ -223,8 +223,8 @@ export function serve(
 }
 
 /** A validator that is asked at the end of the test. */
-export function validated(): WireValidator {
-  const validator = createWireValidator();
+export function validated(options: WireValidatorOptions = {}): WireValidator {
+  const validator = createWireValidator(options);
   onTestFinished(() => {
     validator.assertClean();
     expect(validator.checked).toBeGreaterThan(0);

@@ -181,7 +181,7 @@ describe('sessions that never say goodbye', () => {
     onTestFinished(() => closing(tasks, clock));
     const task = await start(tasks, 'forever');
     const followers = new Followers(tasks, new QuestionDesk(tasks), new ToldProgress(), {});
-    const silent = { send: async () => {}, abilities: { form: false }, asked: new Set<string>() };
+    const silent = { send: async () => {}, abilities: { form: false }, version: undefined, asked: new Set<string>() };
     const close = followers.open('listens', silent, { patient: true });
     followers.follow('listens', task);
     for (let n = 0; n < 3_000; n += 1) followers.follow(`session ${n}`, task);

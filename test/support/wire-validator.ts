@@ -13,6 +13,8 @@ export interface WireValidatorOptions {
    * both revisions allow only a string, an integer, or nothing. @default 'refuse'
    */
   nullErrorId?: 'refuse' | 'accept';
+  /** The server speaks the first draft of tasks in sessions before 2025-11-25. @default false */
+  firstDraft?: boolean;
 }
 
 /**
@@ -37,7 +39,10 @@ export interface WireValidator {
   assertClean(): void;
 }
 
-export function createWireValidator({ nullErrorId = 'refuse' }: WireValidatorOptions = {}): WireValidator {
+export function createWireValidator({
+  nullErrorId = 'refuse',
+  firstDraft = false,
+}: WireValidatorOptions = {}): WireValidator {
   const violations: Violation[] = [];
   const histories = new TaskHistories();
   let checked = 0;
@@ -46,6 +51,7 @@ export function createWireValidator({ nullErrorId = 'refuse' }: WireValidatorOpt
       histories,
       taskTokens,
       nullErrorId,
+      firstDraft,
       count: () => {
         checked += 1;
       },

@@ -43,6 +43,7 @@ const controlColumns = [
   'event_seq',
   'log_bytes',
   'created_at',
+  'updated_at',
   'ttl_ms',
   'keep_result_ms',
   'keep_alive_ms',

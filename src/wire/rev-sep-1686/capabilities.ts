@@ -1,8 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../core/index.ts';
 
-/** Request types that a server of ours can run as tasks. */
-export type TaskRequest = 'tools/call' | 'prompts/get' | 'resources/read';
-
 /**
  * The server's `tasks` capability: booleans, where later revisions have objects. `undefined` where nothing runs as a task.
  * @see core draft of 2025-10-31, "Capabilities"

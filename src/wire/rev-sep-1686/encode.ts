@@ -64,6 +64,11 @@ export function encodeAnswer(task: TaskRecord, state: TerminalState, taskId: str
   }
 }
 
+/** The same for a task that was deleted meanwhile. */
+export function encodeGone(): Reply {
+  return { error: { ...internalError, message: 'Task was deleted' } };
+}
+
 /** The answer to `tasks/delete`: nothing but which task it was. @see SEP-1686, section 4.10 */
 export function encodeDeleted(taskId: string): JsonObject {
   return { _meta: relatedTask(taskId) };
@@ -119,7 +124,7 @@ function statusOf({ state, started }: TaskRecord): string {
 /** What is promised, from the end on; a task that another revision created may live longer than that. */
 function keepAliveOf({ state, expiresAt, updatedAt, keepResultMs, ttlMs }: TaskRecord): number | null {
   if (state.status === 'working' || state.status === 'input_required') return ttlMs === null ? null : keepResultMs;
-  return expiresAt === null ? null : Math.max(0, expiresAt - updatedAt);
+  return expiresAt === null ? null : Math.max(keepResultMs, expiresAt - updatedAt);
 }
 
 function resultOf({ method }: TaskRecord, result: JsonObject, taskId: string): JsonObject {

@@ -1,15 +1,16 @@
 export { decodeTaskId } from '../decoded.ts';
-export { invalidParams } from '../errors.ts';
 export { samplesAsTask, tasksCapability } from './capabilities.ts';
-export { decodeTask, type TaskWish } from './decode.ts';
+export { decodeTask } from './decode.ts';
 export {
   encodeAnswer,
   encodeCreated,
   encodeDeleted,
+  encodeGone,
   encodeList,
   encodePayload,
   encodeProgress,
   encodeTask,
+  relatedTask,
 } from './encode.ts';
 export { METHODS, REVISION } from './names.ts';
 export { type Offer, withOffer } from './outgoing.ts';

@@ -1,5 +1,12 @@
 // Follows one connection: which requests are open on it, and whether what the server sends answers them by the book.
 import { schemaProblems } from '../../spec/schemas.ts';
+import {
+  askedTaskId,
+  definitionOf,
+  firstDraftNotificationProblems,
+  firstDraftResultProblems,
+  isBefore,
+} from './first-draft.ts';
 import { isObject, type Json, metaKey, objectAt, TASKS } from './json.ts';
 import { fromBeforeProblems, isFromBefore, legacyNotificationProblems, legacyProblems } from './legacy.ts';
 import { ProgressTokens } from './progress-tokens.ts';
@@ -45,6 +52,8 @@ export interface ConnectionOptions {
   report: (violations: readonly Violation[]) => void;
   /** JSON-RPC wants `id: null` where the request's id could not be read, the schema wants none. */
   nullErrorId: 'refuse' | 'accept';
+  /** The server speaks the first draft of tasks in sessions before 2025-11-25. @default false */
+  firstDraft?: boolean;
 }
 
 const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'];
@@ -60,6 +69,9 @@ export class WireConnection {
   readonly #progress: ProgressTokens;
   #revision: WireRevision | undefined;
   #version: string | undefined;
+  /** Ids of tasks by the first draft: asked for, and told of. */
+  readonly #asked = new Set<string>();
+  readonly #told = new Set<string>();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -88,6 +100,8 @@ export class WireConnection {
     };
     this.#open.set(id, [...(this.#open.get(id) ?? []), request]);
     this.#progress.asked(params);
+    const own = askedTaskId(params);
+    if (own !== undefined) this.#asked.add(own);
     if (method === 'subscriptions/listen') this.#subscriptions.opened(id, params);
   }
 
@@ -145,13 +159,17 @@ export class WireConnection {
     const { method, revision } = request;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
-    const before = isFromBefore(request);
-    const definition = definitionOfResult(before ? '2025-11-25' : revision, method, result);
-    if (!definition) return [{ path: '/result', reason: `must be an error: ${revision} has no ${method}` }];
     if (method === 'initialize') this.#version = String(result['protocolVersion']);
+    const before = isFromBefore(request);
+    const draft = this.#speaksFirstDraft(request);
+    const definition =
+      (draft && definitionOf(method)) || definitionOfResult(before ? '2025-11-25' : revision, method, result);
+    if (!definition) return [{ path: '/result', reason: `must be an error: ${revision} has no ${method}` }];
     const problems = schemaProblems(...definition, result);
     if (before) problems.push(...fromBeforeProblems(request, result));
     else if (revision === '2026-07-28') problems.push(...this.#modern(request, message['id'], result));
+    else if (draft)
+      problems.push(...firstDraftResultProblems(request, result, { asked: this.#asked, told: this.#told }));
     else problems.push(...legacyProblems(request, result));
     return at('/result', problems);
   }
@@ -217,6 +235,10 @@ export class WireConnection {
 
   #notification(revision: WireRevision, message: Json): Problem[] {
     const method = String(message['method']);
+    const draft = this.#options.firstDraft === true && revision === '2025-11-25' && isBefore(this.#version);
+    if (draft && method === 'notifications/tasks/created') {
+      return firstDraftNotificationProblems(method, message, { asked: this.#asked, told: this.#told });
+    }
     const definition = definitionOfNotification(revision, method);
     if (!definition) return [{ path: '/method', reason: `must be a notification of ${revision}` }];
     const params = objectAt(message, 'params');
@@ -242,6 +264,11 @@ export class WireConnection {
       return [...schemaProblems(...definition, message), ...own];
     }
     return [{ path: '/method', reason: `must be no request: a server of ${revision} does not send ${method}` }];
+  }
+
+  #speaksFirstDraft({ method, revision, version }: OpenRequest): boolean {
+    if (this.#options.firstDraft !== true || revision !== '2025-11-25') return false;
+    return isBefore(method === 'initialize' ? this.#version : (version ?? this.#version));
   }
 
   #requests(): OpenRequest[] {

@@ -92,7 +92,8 @@ function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: st
 /** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks; see `grantedTtl` for the exception. */
 function keepResult(row: ControlRow, now: number): { ttlMs: number | null; expiresAt: number | null } {
   if (row.keep_alive_ms !== null) {
-    const expiresAt = now + row.keep_alive_ms;
+    // From the moment that readers see as its end, which a clock that stepped back puts later.
+    const expiresAt = Math.max(now, row.updated_at + 1) + row.keep_alive_ms;
     return { ttlMs: expiresAt - row.created_at, expiresAt };
   }
   if (row.ttl_ms === null || row.expires_at === null) return { ttlMs: null, expiresAt: null };

@@ -1,0 +1,62 @@
+import { isTerminal, TaskNotFoundError } from '../core/index.ts';
+import type { CreatedTask } from '../engine/index.ts';
+import * as v16 from '../wire/rev-sep-1686/index.ts';
+import { type Answer, standInFor } from './answers.ts';
+import type { Caller } from './caller.ts';
+import { follow } from './fallback.ts';
+import { isLeaving } from './leaving.ts';
+import type { ServingParts } from './parts.ts';
+import { streamOf } from './questions.ts';
+import { answerTo } from './rpc-error.ts';
+import { isConnectionClosed, type ServerContext } from './sdk.ts';
+
+/** Its own end is not enough reason to answer a request: its task may still be asked for. */
+const never = (): boolean => false;
+
+/**
+ * For a request that its requestor made a task by the first draft: says that there is a task, and answers the request too,
+ * once the task is over. Questions and progress go out on the request's own stream, as long as there is one.
+ * @see SEP-1686, sections 3.4, 4.4 and 4.8
+ */
+export async function serveFirstDraft(
+  { task }: CreatedTask,
+  caller: Caller,
+  ctx: ServerContext,
+  parts: ServingParts,
+): Promise<Answer> {
+  const { tasks, peer, inFlight, followers } = parts;
+  const { signal, id } = ctx.mcpReq;
+  const taskId = v16.taskIdOf(task);
+  const session = peer.era === 'legacy' ? (peer.session()?.id ?? '') : '';
+  const cancel = (reason: unknown): void => {
+    const why = typeof reason === 'string' && reason !== '' ? reason : 'cancelled by the client';
+    tasks.engine.cancel(task.taskId, task.principal, why).catch((error) => {
+      if (error instanceof TaskNotFoundError) return; // Gone by itself.
+      tasks.logger.error({ error }, 'a task could not be cancelled');
+    });
+  };
+  const answered = inFlight.outlives(session, id, cancel);
+  try {
+    await streamOf(caller, ctx, parts).send({ jsonrpc: '2.0', ...v16.encodeCreated(taskId) });
+    if (session !== '') followers.follow(session, task);
+    const { record } = await follow(task, caller, ctx, parts, {
+      enoughFor: never,
+      progressMeta: v16.relatedTask(taskId),
+    });
+    answered();
+    if (!isTerminal(record.state)) throw new Error('a task was followed to its end and has none');
+    return standInFor(v16.encodeAnswer(record, record.state, taskId), ctx, parts);
+  } catch (error) {
+    if (!signal.aborted) {
+      answered();
+      if (error instanceof TaskNotFoundError) return standInFor(v16.encodeGone(), ctx, parts);
+      return standInFor({ error: answerTo(error, task.name, tasks.logger) }, ctx, parts);
+    }
+    // Whose connection breaks has cancelled nothing, nor has anybody when it is the server that leaves.
+    if (!isConnectionClosed(signal.reason) && !isLeaving(tasks)) {
+      answered();
+      cancel(signal.reason);
+    }
+    throw error;
+  }
+}
