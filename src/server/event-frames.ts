@@ -20,7 +20,12 @@ export async function* eventFrames(reader: ReadableStreamDefaultReader<Uint8Arra
   }
 }
 
+/** The data of the first event in `text`. A line ends at a newline only: JSON may hold other characters that look like one. */
+export function dataIn(text: string): string | undefined {
+  return /^data: ([^\n]+)$/m.exec(text)?.[1];
+}
+
 function messageIn(text: string): object | undefined {
-  const data = /^data: (.+)$/m.exec(text)?.[1];
+  const data = dataIn(text);
   return data === undefined ? undefined : (JSON.parse(data) as object);
 }

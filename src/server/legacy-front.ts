@@ -9,6 +9,7 @@ import type { Tasks } from '../engine/index.ts';
 import { METHODS as FIRST_DRAFT_METHODS } from '../wire/rev-sep-1686/index.ts';
 import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
+import { dataIn } from './event-frames.ts';
 import { eventStream, isEventStream, takesEventStream } from './event-stream.ts';
 import { principalIfKnown } from './principal.ts';
 import { sealOf } from './seals.ts';
@@ -114,8 +115,7 @@ function isPoll(body: unknown): boolean {
 /** The one message of a stream, as what it is. @see 2025-11-25 tasks, "Input Required Status", note on `tasks/get` */
 async function withoutStream(response: Response): Promise<Response> {
   if (!isEventStream(response)) return response;
-  const text = await response.text();
-  const [, answer] = /^data: (.+)$/m.exec(text) ?? [];
+  const answer = dataIn(await response.text());
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   return new Response(answer ?? null, { status: answer === undefined ? 500 : response.status, headers });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Tasks, text } from '../../src/engine/index.ts';
-import { deferred, settle } from '../support/engine.ts';
+import { deferred, pass, settle } from '../support/engine.ts';
 import { LegacyPeer } from './legacy-peer.ts';
 import { type Served, serve } from './peer.ts';
 
@@ -81,6 +81,22 @@ describe.each(over)('a task of 2025-11-25 over HTTP, %s', (_, connect) => {
     expect((await peer.stream('tasks/get', { taskId: 'no' })).headers.get('content-type')).toMatch(
       /^application\/json/,
     );
+  });
+
+  it('is polled whole, whatever characters its status holds', async () => {
+    const odd = 'one\u2028data: two\u2029three\r\n\u0085four';
+    const served = serve((tasks) =>
+      tasks.registerTool('odd', {}, (_args, task) => {
+        task.progress(1, 2, odd);
+        return new Promise<never>(() => {});
+      }),
+    );
+    const peer = await connect(served);
+    const { taskId } = await peer.start('odd');
+    await pass(served.clock, 200);
+    const { status, result } = await peer.send('tasks/get', { taskId });
+    expect(status).toBe(200);
+    expect(result).toMatchObject({ status: 'working', statusMessage: `1/2 ${odd}` });
   });
 
   it('is the one named by taskId, whatever the related-task key says [G2-S-33] [C-006]', async () => {

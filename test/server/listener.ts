@@ -15,9 +15,14 @@ export interface Listener {
 }
 
 /** Opens a subscription that is expected to be accepted. The stream is read only as far as it is asked for. */
-export async function listener(peer: Peer, notifications: Json, sending: Sending = {}): Promise<Listener> {
+export async function listener(
+  peer: Peer,
+  notifications: Json,
+  { id, ...sending }: Sending & { id?: string } = {},
+): Promise<Listener> {
   const gone = new AbortController();
-  const request = peer.request('subscriptions/listen', { notifications }, sending);
+  const own = peer.request('subscriptions/listen', { notifications }, sending);
+  const request = id === undefined ? own : { ...own, id };
   const headers = {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'subscriptions/listen',

@@ -131,7 +131,7 @@ export async function* events(response: Response): AsyncGenerator<Json> {
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
     text += chunk;
     const whole = text.lastIndexOf('\n\n') + 2;
-    for (const [, data] of text.slice(0, whole).matchAll(/^data: (.+)$/gm)) yield JSON.parse(data!) as Json;
+    for (const [, data] of text.slice(0, whole).matchAll(/^data: ([^\n]+)$/gm)) yield JSON.parse(data!) as Json;
     text = text.slice(whole);
   }
 }
@@ -140,7 +140,7 @@ export async function readReply(response: Response): Promise<Reply> {
   const body = await response.text();
   const stream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const messages = stream
-    ? [...body.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Json)
+    ? [...body.matchAll(/^data: ([^\n]+)$/gm)].map(([, data]) => JSON.parse(data!) as Json)
     : body === ''
       ? []
       : [JSON.parse(body) as Json];

@@ -57,6 +57,18 @@ describe('a subscription to tasks', () => {
     }
   });
 
+  it('is told by its id, whatever characters that holds', async () => {
+    const { peer } = serve((tasks) => tools(tasks));
+    const { taskId } = await peer.start('quick');
+    const id = 'one\u2028data: two';
+    const stream = await listener(peer, { taskIds: [taskId], toolsListChanged: true }, { id });
+    expect((await stream.next())?.['params']).toMatchObject({
+      notifications: { taskIds: [taskId], toolsListChanged: true },
+      _meta: { 'io.modelcontextprotocol/subscriptionId': id },
+    });
+    expect(paramsOf(await stream.next())).toMatchObject({ taskId });
+  });
+
   it('tells every change as tasks/get would, then its result, and ends [G3-S-44] [G3-S-84] [G3-S-86]', async () => {
     const go = deferred();
     const { peer, clock, when } = serve((tasks) => tools(tasks, go.promise));
