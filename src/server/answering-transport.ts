@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Tasks } from '../engine/index.ts';
+import { principalIfKnown } from './principal.ts';
 import type { Serving } from './serving.ts';
 
 /**
@@ -23,7 +24,7 @@ export function answeringTransport(transport: Transport, tasks: Tasks, { desk, p
       return;
     }
     desk
-      .take(message, () => principalOf({ auth: undefined }))
+      .take(message, principalIfKnown(principalOf, undefined))
       .then((taken) => {
         if (!taken) outer.onmessage?.(message, extra);
       })

@@ -60,7 +60,7 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
     if (session !== undefined && request.method === 'GET') return channel(tasks, serving, session, request);
     if (read === undefined || !('body' in read)) return inner(request, options);
     const { body } = read;
-    if (await serving.desk.take(body, () => serving.principalOf({ auth }))) return new Response(null, { status: 202 });
+    if (await serving.desk.take(body, principal)) return new Response(null, { status: 202 });
     if (session !== undefined && serving.relay.take(session.id, body)) return new Response(null, { status: 202 });
     if (session !== undefined) serving.inFlight.cancel(session.id, body);
     if (isAboutTasks(body)) aboutTasks.add(request);

@@ -62,6 +62,11 @@ export class QuestionDesk {
     this.#tasks = tasks;
   }
 
+  /** Tasks for whose questions streams wait. */
+  get size(): number {
+    return this.#attending.size;
+  }
+
   /** From now on the task's questions go to this stream. Returns the function that ends that. */
   attend(taskId: TaskId, stream: Stream): () => void {
     const own: Attending = { stream, latest: undefined };
@@ -93,16 +98,16 @@ export class QuestionDesk {
 
   /** Sends what is open and was not sent on `stream`, and withdraws what was and is not open any more. */
   async bring(task: TaskRecord, stream: Stream): Promise<void> {
-    const { taskId, state } = task;
+    const { taskId, principal, state } = task;
     const own = this.#attending.get(taskId)?.find((attending) => attending.stream === stream);
     if (own !== undefined) own.latest = task;
     const asked = state.status === 'input_required' ? Object.entries(state.inputRequests) : [];
     const open = asked.filter(([, { kind }]) => stream.abilities[kind] === true);
     if (open.length === 0 && stream.asked.size === 0) return;
     const seal = await sealOf(this.#tasks);
-    const ids = new Map(open.map(([key, question]) => [encodeQuestionId(taskId, key, seal), question]));
+    const ids = new Map(open.map(([key, question]) => [encodeQuestionId(taskId, key, principal, seal), question]));
     for (const id of [...stream.asked]) {
-      if (ids.has(id) || decodeQuestionId(id, seal)?.taskId !== taskId) continue;
+      if (ids.has(id) || decodeQuestionId(id, principal, seal)?.taskId !== taskId) continue;
       stream.asked.delete(id);
       if (this.#answered.has(id)) continue;
       const params = { requestId: id, reason: 'the question is closed' };
@@ -119,17 +124,18 @@ export class QuestionDesk {
 
   /**
    * Takes the answer to a question of ours, on whichever connection and process it arrives.
+   * @param owner whose answer it is; of nobody, there are no questions
    * @returns false: the message is something else
    */
-  async take(message: unknown, principal: () => Principal): Promise<boolean> {
-    if (!isResponse(message) || typeof message.id !== 'string' || !message.id.startsWith('lc-')) return false;
+  async take(message: unknown, owner: Principal | undefined): Promise<boolean> {
+    if (owner === undefined || !isResponse(message)) return false;
     const { id } = message;
-    const question = decodeQuestionId(id, await sealOf(this.#tasks));
+    if (typeof id !== 'string' || !id.startsWith('lc-')) return false;
+    const question = decodeQuestionId(id, owner, await sealOf(this.#tasks));
     if (question === undefined) return false;
     const { taskId, key } = question;
     const { engine, logger } = this.#tasks;
     try {
-      const owner = principal();
       const open = (await engine.openQuestions(taskId, owner)).get(key);
       if (open === undefined) return true; // Answered already, or closed: there is nobody to tell.
       const answer = decodeAnswer(open.kind, message);

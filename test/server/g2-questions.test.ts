@@ -4,6 +4,7 @@ import { type Tasks, text } from '../../src/engine/index.ts';
 import { settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { isAnswer, isQuestion, LegacyPeer, type LegacyReply, type Question, type Reading } from './legacy-peer.ts';
+import { countReads } from './listener.ts';
 import { type Served, serve } from './peer.ts';
 import { users } from './users.ts';
 
@@ -217,6 +218,25 @@ describe('an answer', () => {
     expect((await ann.send('tasks/get', { taskId })).result).toMatchObject({ status: 'input_required' });
     await ann.answer(question.id, accepted('red'));
     expect(await resultOf(stream)).toMatchObject(content('painted red'));
+  });
+
+  it('with an id of somebody else is as one with an id that nobody gave, also where nothing is served [G2-S-57]', async () => {
+    const served = serve(register);
+    const as = users(served);
+    const { question } = await asked(await connect(as('ann')));
+    const replies = async (id: string) => {
+      const seen = [];
+      for (const version of ['2025-11-25', '1999-12-31']) {
+        const bob = LegacyPeer.stateless(as('bob'), version);
+        const reads = countReads(served.tasks);
+        const response = await bob.reply(id, accepted('black'));
+        seen.push([response.status, await response.text(), reads.count]);
+      }
+      return seen;
+    };
+    const made = `lc-${'A'.repeat(question.id.length - 3)}`;
+    expect(await replies(question.id)).toEqual(await replies(made));
+    expect((await replies(made)).map(([status]) => status)).toEqual([202, 400]);
   });
 
   it('comes too late once the task is cancelled, and the question is withdrawn [G2-S-46]', async () => {

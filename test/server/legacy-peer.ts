@@ -167,7 +167,12 @@ export class LegacyPeer {
 
   /** Answers a question of the server's. */
   async answer(id: string, reply: Json): Promise<number> {
-    return (await this.#post({ jsonrpc: '2.0', id, ...reply })).status;
+    return (await this.reply(id, reply)).status;
+  }
+
+  /** The same, with all that comes back. */
+  reply(id: string, reply: Json): Promise<Response> {
+    return this.#post({ jsonrpc: '2.0', id, ...reply });
   }
 
   notify(method: string, params: Json): Promise<Response> {

@@ -2,12 +2,13 @@ import {
   type Answer,
   isJsonObject,
   type JsonObject,
+  type Principal,
   type Question,
   type RpcErrorObject,
   type TaskId,
   unreachable,
 } from '../../core/index.ts';
-import type { Seal } from '../seal.ts';
+import { boundTo, type Seal } from '../seal.ts';
 import { type Outgoing, relatedTask } from './encode.ts';
 
 /** What a requestor of this revision can be asked: more than a task's handler may ask so far. */
@@ -110,22 +111,27 @@ function sampled({ role, content, model, stopReason }: JsonObject): DecodedAnswe
   return { ok: true, value: { action: 'accept', content: message } };
 }
 
-const ID_PURPOSE = ['question'];
+const ID_PURPOSE = 'question';
 /** Tells ids of ours from those an SDK counts up. */
 const ID_PREFIX = 'lc-';
 
 /**
  * The JSON-RPC id under which a question is asked: the same each time, so that a client asked twice shows it once, and
- * readable by every process that shares the seal, wherever the answer arrives. Whose answer it is still has to be checked.
+ * readable by every process that shares the seal, wherever the answer arrives. To anybody but its principal it is no id of ours
+ * at all, so that nothing tells the id of somebody else's question from one that was made up.
  */
-export function encodeQuestionId(taskId: TaskId, key: string, seal: Seal): string {
-  return ID_PREFIX + seal.close(JSON.stringify([taskId, key]), ID_PURPOSE);
+export function encodeQuestionId(taskId: TaskId, key: string, principal: Principal, seal: Seal): string {
+  return ID_PREFIX + seal.close(JSON.stringify([taskId, key]), boundTo(ID_PURPOSE, principal));
 }
 
-/** Which question the id of a response belongs to; `undefined` when it is none of ours. */
-export function decodeQuestionId(id: unknown, seal: Seal): { taskId: TaskId; key: string } | undefined {
+/** Which question of this principal's the id of a response belongs to; `undefined` when it is none. */
+export function decodeQuestionId(
+  id: unknown,
+  principal: Principal,
+  seal: Seal,
+): { taskId: TaskId; key: string } | undefined {
   if (typeof id !== 'string' || !id.startsWith(ID_PREFIX)) return undefined;
-  const text = seal.open(id.slice(ID_PREFIX.length), ID_PURPOSE);
+  const text = seal.open(id.slice(ID_PREFIX.length), boundTo(ID_PURPOSE, principal));
   if (text === undefined) return undefined;
   const [taskId, key] = JSON.parse(text) as [TaskId, string];
   return { taskId, key };

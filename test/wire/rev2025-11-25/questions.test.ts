@@ -11,6 +11,7 @@ import { Seal } from '../../../src/wire/seal.ts';
 import { schemaProblems } from '../../spec/schemas.ts';
 import { record } from '../rev2026-07-28/records.ts';
 
+const ada = { subject: 'ada' };
 const seal = new Seal(new Uint8Array(32).fill(3));
 const related = { 'io.modelcontextprotocol/related-task': { taskId: 'tsk_1' } };
 const form: Asked = {
@@ -25,7 +26,7 @@ const sampling: Asked = { kind: 'sampling', params: { messages, maxTokens: 100, 
 function problems(asked: Asked): unknown {
   const request = encodeQuestion('tsk_1', 'e1', asked);
   const definition = request.method === 'elicitation/create' ? 'ElicitRequest' : 'CreateMessageRequest';
-  const message = { jsonrpc: '2.0', id: encodeQuestionId('tsk_1', 'q', seal), ...request };
+  const message = { jsonrpc: '2.0', id: encodeQuestionId('tsk_1', 'q', ada, seal), ...request };
   return schemaProblems('core-2025-11-25', definition, JSON.parse(JSON.stringify(message)));
 }
 
@@ -126,7 +127,7 @@ describe('an answer', () => {
         (value, kind) => {
           expect(decodeAnswer(kind, { result: value })).toHaveProperty('ok');
           expect(decodeAnswer(kind, { error: value })).toHaveProperty('ok');
-          expect(decodeQuestionId(value, seal)).toBeUndefined();
+          expect(decodeQuestionId(value, ada, seal)).toBeUndefined();
         },
       ),
     );
@@ -137,20 +138,27 @@ describe('the id of a question', () => {
   it('is the same each time, and says which question it is to whoever shares the seal', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (taskId, key) => {
-        const id = encodeQuestionId(taskId, key, seal);
+        const id = encodeQuestionId(taskId, key, ada, seal);
         const elsewhere = new Seal(new Uint8Array(32).fill(3));
-        expect(encodeQuestionId(taskId, key, elsewhere)).toBe(id);
-        expect(decodeQuestionId(id, elsewhere)).toEqual({ taskId, key });
+        expect(encodeQuestionId(taskId, key, ada, elsewhere)).toBe(id);
+        expect(decodeQuestionId(id, ada, elsewhere)).toEqual({ taskId, key });
       }),
     );
   });
 
   it('cannot be made up, read, or changed', () => {
-    const id = encodeQuestionId('tsk_1', 'q', seal);
+    const id = encodeQuestionId('tsk_1', 'q', ada, seal);
     expect(Buffer.from(id.slice(3), 'base64url').toString('latin1')).not.toContain('tsk_1');
     for (const other of [id.slice(0, -1), `${id}A`, id.slice(3), 's-1', 1, null, `lc-${'A'.repeat(40)}`]) {
-      expect(decodeQuestionId(other, seal)).toBeUndefined();
+      expect(decodeQuestionId(other, ada, seal)).toBeUndefined();
     }
-    expect(decodeQuestionId(id, new Seal(new Uint8Array(32).fill(4)))).toBeUndefined();
+    expect(decodeQuestionId(id, ada, new Seal(new Uint8Array(32).fill(4)))).toBeUndefined();
+  });
+
+  it('is none to anybody but its principal', () => {
+    const id = encodeQuestionId('tsk_1', 'q', ada, seal);
+    for (const other of [{ subject: 'bob' }, { subject: 'ada', tenant: 'acme' }]) {
+      expect(decodeQuestionId(id, other, seal)).toBeUndefined();
+    }
   });
 });
