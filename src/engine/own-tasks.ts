@@ -78,8 +78,29 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
    * @throws {TaskNotFoundError} as `get`; {@link RateLimitedError} when too many of its polls wait already.
    */
   async poll(taskId: TaskId, principal: Principal, signal?: AbortSignal): Promise<TaskRecord> {
-    await this.#polls.admit(taskId, principal, (listener) => this.watch(taskId, listener), signal);
+    const { store } = await this.opened();
+    const watch = (listener: () => void): (() => void) => this.#watchOwn(taskId, principal, store, listener);
+    await this.#polls.admit(taskId, principal, watch, signal);
     return this.get(taskId, principal);
+  }
+
+  /** As `watch`, but what becomes of somebody else's task goes unnoticed: to whoever asks for it, it does not exist. */
+  #watchOwn(taskId: TaskId, principal: Principal, store: TaskStore, listener: () => void): () => void {
+    let own = false;
+    let changed = false;
+    const tell = (): void => {
+      changed = true;
+      if (own) listener();
+    };
+    const unwatch = this.watch(taskId, tell); // Before the look, or a change falls in between.
+    store.get(taskId, principal).then(
+      (record) => {
+        own = record !== undefined;
+        if (own && changed) listener();
+      },
+      () => {}, // Then the poll waits for its turn, and is told the same error by its own look.
+    );
+    return unwatch;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { settle } from '../support/engine.ts';
 import { serve } from './peer.ts';
+import { users } from './users.ts';
 
 const forever = (): Promise<never> => new Promise(() => {});
 const settings = { maxPollsPerSecond: 2, maxWaitingPolls: 3 };
@@ -37,6 +38,23 @@ describe('who polls faster than anybody needs', () => {
     await settle();
     await peer.cancel(taskId);
     expect((await waiting).result).toMatchObject({ status: 'cancelled' });
+  });
+
+  it("hears nothing of a change of somebody else's task [G3-S-58]", async () => {
+    const served = serve((tasks) => tasks.registerTool('slow', {}, forever), { tasks: settings });
+    const [ada, bob] = [users(served)('ada').peer, users(served)('bob').peer];
+    const { taskId } = await ada.start('slow');
+    for (let n = 0; n < 4; n += 1) expect((await bob.get(taskId)).error.code).toBe(-32602);
+    let answered = false;
+    const waiting = bob.get(taskId).finally(() => {
+      answered = true;
+    });
+    await settle();
+    await ada.cancel(taskId);
+    await settle();
+    expect(answered).toBe(false);
+    served.clock.advance(500);
+    expect((await waiting).error.code).toBe(-32602);
   });
 
   it('is refused once too many of its polls wait, and told when to come again', async () => {
