@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
+import { withInvalidParams } from '../wire/invalid-params.ts';
 import { Outbox } from '../wire/outbox.ts';
 import { forSession } from '../wire/outgoing.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
@@ -140,7 +141,7 @@ function watch(transport: Transport, parts: ServingParts): void {
   const lists = new Map<string | number, ToolView>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
-    let outgoing: unknown = outbox.outbound(message);
+    let outgoing: unknown = withInvalidParams(outbox.outbound(message));
     const { id } = outgoing as { id?: string | number };
     const view = id === undefined ? undefined : lists.get(id);
     if (view !== undefined) {

@@ -85,6 +85,17 @@ describe('a call', () => {
     expect(handle.taskId).not.toBe('mine');
   });
 
+  it.each<[string, Json, string]>([
+    ['tools/list', { cursor: 5 }, 'params.cursor: '],
+    ['resources/read', { uri: [] }, 'params.uri: '],
+    ['tools/call', { name: {}, arguments: 'x' }, 'params.name: '],
+  ])('to %s whose params make no sense is told what was expected where', async (method, params, message) => {
+    const { peer } = serve(tools);
+    const { error } = await peer.send(method, params, { headers: { 'mcp-name': undefined } });
+    expect(error).toEqual({ code: -32602, message: expect.stringContaining(message) });
+    expect(error.message).not.toContain('{');
+  });
+
   it('of a tool that runs only as a task is refused, saying what to enable [G3-S-04] [G3-S-05] [G3-S-51] [G3-S-78] [C-015]', async () => {
     const { peer } = serve(tools);
     const { status, error } = await peer.call('required', { n: 1 }, { capabilities: {} });
