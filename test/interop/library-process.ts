@@ -1,7 +1,8 @@
-// A library for agents, in a process of its own, with a server of ours: `library-process.ts NAME MODULES TARGET`. Over IPC it
-// is told which tools to call, and tells what whoever uses the library gets.
+// A library for agents, in a process of its own, with a server of ours: `library-process.ts NAME MODULES TARGET`. It is told
+// which tools to call, and tells what whoever uses the library gets, as scripts/interop/peers/program.ts has it.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { Json, Outcome } from '../../scripts/interop/peer.ts';
 
@@ -59,16 +60,19 @@ const libraries: Readonly<Record<string, () => Promise<Library>>> = {
 
 const library = await libraries[name]?.();
 if (library === undefined) throw new Error(`there is no library ${name}`);
-process.on('message', ({ id, tool, args }: { id: number; tool: string; args: Json }) => {
+const tell = (message: Json): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
+const told = createInterface({ input: process.stdin });
+told.on('line', (line) => {
+  const { id, tool, args } = JSON.parse(line) as { id: number; tool: string; args: Json };
   void library
     .call(tool, args)
     .then((result): Outcome => ({ status: 'result', result: result as Json }), failure)
-    .then((outcome) => process.send?.({ id, outcome }));
+    .then((value) => tell({ id, value }));
 });
-process.once('disconnect', () => {
+told.once('close', () => {
   void library.close().finally(() => process.exit());
 });
-process.send?.('ready');
+tell({ id: 0 });
 
 /** Of a message: its blocks, or the text of the only one, or that block as JSON where it carries more than its text. */
 function asResult(content: string | Json[]): Json {
