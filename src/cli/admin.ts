@@ -95,14 +95,19 @@ function requeue(ids: string[], options: CommonOptions, output: Output): Promise
     const taskIds = await Promise.all(ids.map((id) => resolveId(inspector, id)));
     const requeued: { taskId: string; as: string }[] = [];
     const open: string[] = [];
+    const held: string[] = [];
     for (const taskId of taskIds) {
       const result = await inspector.requeue(taskId);
       if (result.outcome === 'requeued') requeued.push({ taskId, as: result.taskId });
-      else open.push(taskId);
+      else (result.outcome === 'held' ? held : open).push(taskId);
     }
-    if (options.json) await output.json({ requeued, stillOpen: open });
+    if (options.json) await output.json({ requeued, stillOpen: open, held });
     else await output.write(requeued.map(({ taskId, as }) => `requeued ${taskId} as ${as}\n`).join(''));
-    if (open.length > 0) throw new CliError(`still open, cancel first: ${open.join(', ')}`);
+    const problems = [
+      ...(open.length > 0 ? [`still open, cancel first: ${open.join(', ')}`] : []),
+      ...(held.length > 0 ? [`done by its server itself, which has to be called again: ${held.join(', ')}`] : []),
+    ];
+    if (problems.length > 0) throw new CliError(problems.join('; '));
   });
 }
 

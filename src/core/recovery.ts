@@ -1,8 +1,9 @@
 /**
  * What happens to a task whose worker died, as its author said it. `auto` is what holds when the author said nothing
- * and the tool is not marked read-only and idempotent: go on if there is something recorded to go on from.
+ * and the tool is not marked read-only and idempotent: go on if there is something recorded to go on from. `held`: the work
+ * is no handler of ours but something its process does beside us, so nobody else could ever run it.
  */
-export type WorkerLostRule = 'rerun' | 'resume' | 'fail' | 'auto';
+export type WorkerLostRule = 'rerun' | 'resume' | 'fail' | 'auto' | 'held';
 
 export interface ToolHints {
   readOnlyHint?: boolean | undefined;
@@ -10,7 +11,10 @@ export interface ToolHints {
 }
 
 /** The rule of a tool: what the author said, else what MCP's own annotations allow. */
-export function workerLostRule(said: Exclude<WorkerLostRule, 'auto'> | undefined, hints: ToolHints): WorkerLostRule {
+export function workerLostRule(
+  said: Exclude<WorkerLostRule, 'auto' | 'held'> | undefined,
+  hints: ToolHints,
+): WorkerLostRule {
   if (said !== undefined) return said;
   return hints.readOnlyHint === true && hints.idempotentHint === true ? 'rerun' : 'auto';
 }
@@ -32,10 +36,7 @@ export interface LostRun {
 export function recoveryDecision(run: LostRun): RecoveryDecision {
   const mayRunAgain = run.rule === 'rerun' || run.rule === 'resume' || (run.rule === 'auto' && run.hasRecords);
   if (!mayRunAgain) {
-    const why =
-      run.rule === 'fail'
-        ? "the tool is registered with onWorkerLost 'fail'"
-        : "it had recorded no step; register the tool with onWorkerLost 'rerun' or 'resume' if it may run twice";
+    const why = whyNotAgain(run.rule);
     const what = run.lost ?? 'lost';
     return {
       action: 'fail',
@@ -47,4 +48,16 @@ export function recoveryDecision(run: LostRun): RecoveryDecision {
     return { action: 'fail', message: `interrupted: the worker was lost ${times}; no attempts are left` };
   }
   return { action: 'run_again' };
+}
+
+/** Only for rules under which a run may not be repeated. */
+function whyNotAgain(rule: WorkerLostRule): string {
+  switch (rule) {
+    case 'fail':
+      return "the tool is registered with onWorkerLost 'fail'";
+    case 'held':
+      return 'its work ended with the process that did it';
+    default:
+      return "it had recorded no step; register the tool with onWorkerLost 'rerun' or 'resume' if it may run twice";
+  }
 }

@@ -13,6 +13,7 @@ import {
   type Principal,
   type RandomSource,
   type RequestorAbilities,
+  StoreClosedError,
   shortId,
   type TaskProgress,
   type TaskRecord,
@@ -21,6 +22,7 @@ import {
 import type { CreateOptions, Dispatcher, StoreBackend, TaskStore } from '../store/index.ts';
 import { type Definition, Registry } from './definition.ts';
 import { runEphemeral } from './ephemeral-run.ts';
+import { HeldWork } from './held.ts';
 import { Inspector } from './inspector.ts';
 import { Maintenance } from './maintenance.ts';
 import { OwnTasks } from './own-tasks.ts';
@@ -95,6 +97,15 @@ export class Engine extends OwnTasks<EngineParts> {
   #worker: Worker | undefined;
   readonly #closed: (() => void)[] = [];
 
+  /** Tasks whose work somebody else in this process does. */
+  readonly held: HeldWork = new HeldWork({
+    clock: this.parts.clock,
+    logger: this.parts.logger,
+    maxResultBytes: this.parts.settings.maxResultBytes,
+    create: (request) => this.create(request),
+    store: async () => (await this.opened()).store,
+  });
+
   /** How many runs of handlers this process has started. */
   get runs(): number {
     return this.#worker?.started ?? 0;
@@ -114,6 +125,7 @@ export class Engine extends OwnTasks<EngineParts> {
    * @throws {IdempotencyConflictError} when the key was used with other input.
    * @throws {TaskIdTakenError} when the principal has a task of this `requestorTaskId`.
    * @throws {LimitExceededError} when the principal has too many open tasks.
+   * @throws {StoreClosedError} when work that is held here comes while the engine stops.
    */
   async create(request: CreateRequest): Promise<CreatedTask> {
     const { store, worker } = await this.opened();
@@ -124,6 +136,8 @@ export class Engine extends OwnTasks<EngineParts> {
       throw new LimitExceededError(`the arguments have ${bytes} bytes; at most ${maxArgumentBytes} are taken`);
     }
     const slot = worker.reserve(definition, principal, request.attended ?? false);
+    // Nobody else could ever take it, and this process is about to stop.
+    if (slot === undefined && definition.onWorkerLost === 'held') throw new StoreClosedError();
     try {
       const created = await store.create(
         {

@@ -96,10 +96,11 @@ export class Inspector {
 
   /**
    * Creates a task like a finished one, with the same tool, arguments and principal; the old one stays. An open task is
-   * left alone: cancel it first.
+   * left alone: cancel it first. One that was `held` by its process, as tasks of the SDK's own `registerToolTask` are, has no
+   * handler that could be run again: call the tool.
    * @throws {TaskNotFoundError}
    */
-  async requeue(taskId: TaskId): Promise<{ outcome: 'requeued'; taskId: TaskId } | { outcome: 'still_open' }> {
+  async requeue(taskId: TaskId): Promise<{ outcome: 'requeued'; taskId: TaskId } | { outcome: 'still_open' | 'held' }> {
     const as = newTaskId(this.#random);
     const outcome = found(await (await this.#store()).requeue(taskId, as));
     return outcome === 'requeued' ? { outcome, taskId: as } : { outcome };

@@ -87,7 +87,7 @@ export class Run implements RunControl {
     this.#waits = new Waits({
       clock: parts.clock,
       holdMs: parts.settings.holdInputMs,
-      mayPark: () => definition.onWorkerLost !== 'fail', // May not run again, so it must stay.
+      mayPark: () => mayRunAgain(definition), // If not, it must stay.
       park: (wakeAt) => {
         this.#parkedFor = { ...(wakeAt !== undefined && { wakeAt }), questions: this.#waits.questions };
         this.#interrupt('parked');
@@ -129,6 +129,10 @@ export class Run implements RunControl {
 
   get over(): boolean {
     return this.#by !== undefined && this.#by !== 'cancelled' && this.#by !== 'timed_out';
+  }
+
+  get #isHeld(): boolean {
+    return this.#definition.onWorkerLost === 'held';
   }
 
   now(): number {
@@ -188,7 +192,7 @@ export class Run implements RunControl {
   }
 
   recorded(): void {
-    if (this.#settings.interruptRuns && this.#definition.onWorkerLost !== 'fail') this.#interrupt('released');
+    if (this.#settings.interruptRuns && mayRunAgain(this.#definition)) this.#interrupt('released');
   }
 
   busy(delta: 1 | -1): void {
@@ -343,11 +347,15 @@ export class Run implements RunControl {
       case 'timed_out':
         return new TaskTimedOutError(this.claimed.timeoutMs ?? 0);
       case 'lost':
-        return new TaskInterruptedError('another worker has the task now');
+        return new TaskInterruptedError(
+          this.#isHeld ? 'the task is over, or taken from this process' : 'another worker has the task now',
+        );
       case 'parked':
         return new TaskInterruptedError('the task waits and goes on later');
       case 'released':
-        return new TaskInterruptedError('this worker stops; the task goes on elsewhere');
+        return new TaskInterruptedError(
+          this.#isHeld ? 'this process stops, and the task with it' : 'this worker stops; the task goes on elsewhere',
+        );
       case 'changed':
         return new TaskInterruptedError('the handler changed and is strict about it');
     }
@@ -374,4 +382,8 @@ export class Run implements RunControl {
       givenUp: () => this.#by === 'lost',
     });
   }
+}
+
+function mayRunAgain({ onWorkerLost }: Definition): boolean {
+  return onWorkerLost !== 'fail' && onWorkerLost !== 'held';
 }

@@ -79,13 +79,14 @@ export interface TasksOptions {
 export class Tasks implements AsyncDisposable {
   readonly engine: Engine;
   readonly logger: Logger;
-  readonly #defaultTtlMs: number | null;
+  /** Life of a task whose tool says nothing else, in milliseconds; null: for ever. */
+  readonly defaultTtlMs: number | null;
   readonly #tools = new Map<string, RegisteredTaskTool>();
 
   constructor(engine: Engine, logger: Logger, defaultTtlMs: number | null) {
     this.engine = engine;
     this.logger = logger;
-    this.#defaultTtlMs = defaultTtlMs;
+    this.defaultTtlMs = defaultTtlMs;
   }
 
   /**
@@ -100,7 +101,7 @@ export class Tasks implements AsyncDisposable {
       name,
       config as unknown as ToolConfig<StandardSchema | undefined, StandardSchema | undefined>,
       handler as ToolHandler<never>,
-      { ttlMs: this.#defaultTtlMs, keepResultMs: DEFAULTS.keepResultMs, maxAttempts: DEFAULTS.maxAttempts },
+      { ttlMs: this.defaultTtlMs, keepResultMs: DEFAULTS.keepResultMs, maxAttempts: DEFAULTS.maxAttempts },
     );
     this.engine.registry.add(tool.definition);
     this.#tools.set(name, tool);

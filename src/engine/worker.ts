@@ -24,8 +24,12 @@ export interface WorkerSettings extends RunSettings, SlotSettings {
 
 /** A slot that waits for the task it was taken for. */
 interface ReservedSlot extends Slot {
+  definition: Definition;
   redeemed(): void;
 }
+
+/** What work that is held has: it runs already, whether there are slots or not. */
+const NO_SLOT: Slot = { free() {} };
 
 /** Takes ready tasks, runs them within its slots, and keeps their leases alive. */
 export class Worker {
@@ -79,10 +83,12 @@ export class Worker {
 
   /** Holds a slot for a task that is about to be created; undefined when it has to wait for one. */
   reserve(definition: Definition, principal: Principal, attended: boolean): ReservedSlot | undefined {
-    const slot = this.#stopping ? undefined : this.#slots.take(slotUser(definition, principal), attended);
+    if (this.#stopping) return undefined;
+    const slot = isHeld(definition) ? NO_SLOT : this.#slots.take(slotUser(definition, principal), attended);
     if (slot === undefined) return undefined;
     const redeemed = this.#promised.begin();
     return {
+      definition,
       free: () => {
         redeemed();
         slot.free();
@@ -94,7 +100,7 @@ export class Worker {
   /** Runs the task that was created with a reserved slot, or gives the slot back where none was. */
   redeem(slot: ReservedSlot, claimed: ClaimedTask | undefined): void {
     if (claimed !== undefined) {
-      this.#start(claimed, slot);
+      this.#start(claimed, slot, slot.definition);
       slot.redeemed();
       return;
     }
@@ -172,7 +178,8 @@ export class Worker {
       const claimed = await this.#store.claim([...slots.keys()], { workerId: this.id, leaseMs });
       for (const task of claimed) {
         const { taskId } = task.lease;
-        this.#start(task, slots.get(taskId) as Slot);
+        const definition = this.#registry.find(task.task.method, task.task.name);
+        this.#start(task, slots.get(taskId) as Slot, definition);
         slots.delete(taskId);
       }
       return claimed.length > 0;
@@ -189,10 +196,10 @@ export class Worker {
     this.#alarm = this.#clock.setTimer(Math.max(0, nextAt - this.#clock.now()), () => this.wake());
   }
 
-  #start(claimed: ClaimedTask, slot: Slot): void {
+  #start(claimed: ClaimedTask, slot: Slot, definition: Definition | undefined): void {
     const { taskId } = claimed.lease;
-    const definition = this.#registry.find(claimed.task.method, claimed.task.name);
-    if (definition === undefined || this.#stopping) {
+    // Held work cannot be handed back: it runs already, and ends with those that are stopped.
+    if (definition === undefined || (this.#stopping && !isHeld(definition))) {
       slot.free();
       void this.#handBack(claimed);
       return;
@@ -282,11 +289,15 @@ export class Worker {
   }
 }
 
-/** One local user need not share with anybody; everybody else is told apart. */
 function workNameOf({ method, name }: Definition): string {
   return workName(method, name);
 }
 
+function isHeld({ onWorkerLost }: Definition): boolean {
+  return onWorkerLost === 'held';
+}
+
+/** One local user need not share with anybody; everybody else is told apart. */
 function slotUser(definition: Definition, principal: Principal) {
   const local = principal.subject === LOCAL_PRINCIPAL.subject && principal.tenant === undefined;
   const { concurrency } = definition;

@@ -150,8 +150,11 @@ export interface OperatorStore {
   payloads(taskId: TaskId): Promise<TaskPayloads | undefined>;
   /** Ids that begin with `prefix`. */
   findIds(prefix: string, limit: number): Promise<TaskId[]>;
-  /** Creates a task like a finished one, with the same arguments; the old one stays as it is. */
-  requeue(taskId: TaskId, as: TaskId): Promise<'requeued' | 'still_open' | undefined>;
+  /**
+   * Creates a task like a finished one, with the same arguments; the old one stays as it is. `held`: its work was no handler
+   * of ours, so nobody could run it again.
+   */
+  requeue(taskId: TaskId, as: TaskId): Promise<'requeued' | 'still_open' | 'held' | undefined>;
   /** Cancels those that are open; the result names them. `by` is for the timeline. */
   cancelAll(which: readonly TaskId[] | TaskFilter, reason: string, by: string): Promise<TaskId[]>;
   /** Cancels the task if it is open, and deletes everything there is of it. False: there was nothing. */

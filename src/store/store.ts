@@ -117,6 +117,13 @@ export interface LogPage {
   atEnd: boolean;
 }
 
+/** What a worker says of its task on the way. */
+export interface TaskReport {
+  progress?: TaskProgress;
+  statusMessage?: string;
+  waiting?: boolean;
+}
+
 /** Where a task stands, as cheap to read as anything can be. */
 export interface TaskPulse {
   taskId: TaskId;
@@ -202,8 +209,11 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   note(lease: Lease, type: string, body: JsonValue): Promise<Applied>;
   /** The leases the task has had, oldest first. */
   pastAttempts(taskId: TaskId): Promise<PastAttempt[]>;
-  /** The latest progress and status message, lazily. */
-  report(lease: Lease, report: { progress?: TaskProgress; statusMessage?: string }): Promise<Applied>;
+  /**
+   * The latest progress and status message, lazily. `waiting`: the task waits for something of which no recorded question
+   * tells, or does so no more; questions that are open keep it waiting all the same.
+   */
+  report(lease: Lease, report: TaskReport): Promise<Applied>;
   /**
    * Appends to the task's log, lazily. Of a log that grows beyond `maxBytes` (50 MiB, where nothing is said) the first and
    * the last half are kept; of a line, the first 64 KiB.

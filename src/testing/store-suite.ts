@@ -186,6 +186,24 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     assert.equal(await store.finish(lease, LATE), 'lost');
     assert.equal((await store.pulses([lease.taskId]))[0]?.status, 'cancelled');
   }),
+  onStore('waits, and waits no more, without a question that is recorded', async ({ store }) => {
+    const { lease } = await createAndClaim(store);
+    assert.equal(await store.report(lease, { waiting: true, statusMessage: 'for the lights' }), 'applied');
+    const waiting = await store.get(lease.taskId, ALICE);
+    assert.equal(waiting?.state.status === 'input_required' && Object.keys(waiting.state.inputRequests).length, 0);
+    assert.equal(waiting?.statusMessage, 'for the lights');
+    assert.equal(await store.report(lease, { waiting: true }), 'applied');
+    assert.equal(await store.report(lease, { waiting: false }), 'applied');
+    assert.equal(await statusOf(store, lease), 'working');
+    await store.ask(lease, 'q', QUESTION);
+    assert.equal(await store.report(lease, { waiting: false }), 'applied');
+    assert.equal(await statusOf(store, lease), 'input_required', 'a question is open');
+    assert.equal(await store.finish(lease, DONE), 'applied');
+    assert.equal(await store.report(lease, { waiting: true }), 'lost');
+    assert.deepEqual((await store.get(lease.taskId, ALICE))?.state, DONE);
+    const types = (await store.timeline(lease.taskId, 0, 10)).map(({ type }) => type);
+    assert.deepEqual(types.slice(-4), ['input_requested', 'input_received', 'input_requested', 'completed']);
+  }),
   onStore('records a step once and in order', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     for (const ordinal of [1, 2]) {

@@ -340,6 +340,16 @@ describe('longcall admin cancel, requeue and rm', () => {
     expect(await admin('requeue', 'tsk_unknown')).toMatchObject({ code: 3 });
   });
 
+  it('requeues nothing that no handler could run', async () => {
+    const held = await claimed({ onWorkerLost: 'held' });
+    await store.finish(held, FAILED);
+    expect(await admin('requeue', held.taskId)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`has to be called again: ${held.taskId}`),
+    });
+  });
+
   it('removes tasks with everything there is of them', async () => {
     const lease = await claimed();
     await store.appendLog(lease, [{ level: 'info', text: 'x', at: 0 }]);

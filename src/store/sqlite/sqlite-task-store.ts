@@ -10,7 +10,6 @@ import {
   type Question,
   type RandomSource,
   type TaskId,
-  type TaskProgress,
   type TerminalState,
 } from '../../core/index.ts';
 import * as commands from '../sql/commands/index.ts';
@@ -28,6 +27,7 @@ import type {
   NewStep,
   Release,
   StoreEnvironment,
+  TaskReport,
   TaskStore,
 } from '../store.ts';
 import { ScanDispatcher } from './dispatcher.ts';
@@ -161,7 +161,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     return this.#commits.read(() => commands.pastAttempts(this.#q, taskId));
   }
 
-  report(lease: Lease, news: { progress?: TaskProgress; statusMessage?: string }) {
+  report(lease: Lease, news: TaskReport) {
     return this.#apply(lease, () => commands.report(this.#q, lease, news, this.#clock.now()), { flush: false });
   }
 

@@ -34,6 +34,21 @@ export function* ask(
   return 'applied';
 }
 
+/** The task waits, or works again, though nothing was asked or answered that is recorded. */
+export function* setWaiting(q: Statements, lease: Lease, waiting: boolean, now: number): Command<void> {
+  const row = yield* heldRow(q, lease);
+  if (row === undefined) return;
+  const open = toInputRequests((yield* all(q.listQuestions, { id: row.id })).map(toQuestion));
+  const next = transition(
+    stateOf(row, open),
+    waiting ? { type: 'input_requested', inputRequests: open } : { type: 'input_received', remaining: open },
+  );
+  if (!next.ok || next.state.status === row.status) return;
+  yield* run(q.setStatus, { id: row.id, status: next.state.status, runState: row.run_state, now });
+  const type = waiting ? 'input_requested' : 'input_received';
+  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type, body: null, now });
+}
+
 export function* expireQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';

@@ -9,10 +9,11 @@ export function* requeue(
   taskId: TaskId,
   as: TaskId,
   now: number,
-): Command<'requeued' | 'still_open' | undefined> {
+): Command<'requeued' | 'still_open' | 'held' | undefined> {
   const old = yield* one(q.readFull, { id: taskId });
   if (old === undefined) return undefined;
   if (old.run_state !== 'done') return 'still_open'; // Two of one request at once is what nobody asked for.
+  if (old.on_worker_lost === 'held') return 'held';
   const { row_id: _ours, ...columns } = old;
   const row: NewTaskRow = {
     ...columns,

@@ -1,10 +1,11 @@
-import type { JsonValue, NewTask, TaskId, TaskProgress } from '../../../core/index.ts';
-import type { Applied, ClaimedTask, ClaimOptions, Lease, NewStep, Release } from '../../store.ts';
+import type { JsonValue, NewTask, TaskId } from '../../../core/index.ts';
+import type { Applied, ClaimedTask, ClaimOptions, Lease, NewStep, Release, TaskReport } from '../../store.ts';
 import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
 import { heldRow } from './end.ts';
+import { setWaiting } from './input.ts';
 
 export function* claim(
   q: Statements,
@@ -101,12 +102,7 @@ export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: num
   return inserted === 1 ? 'applied' : 'refused';
 }
 
-export function* report(
-  q: Statements,
-  lease: Lease,
-  news: { progress?: TaskProgress; statusMessage?: string },
-  now: number,
-): Command<Applied> {
+export function* report(q: Statements, lease: Lease, news: TaskReport, now: number): Command<Applied> {
   const changed = yield* run(q.report, {
     id: lease.taskId,
     fence: lease.fence,
@@ -114,5 +110,7 @@ export function* report(
     message: news.statusMessage ?? null,
     now,
   });
-  return changed === 1 ? 'applied' : 'lost';
+  if (changed === 0) return 'lost';
+  if (news.waiting !== undefined) yield* setWaiting(q, lease, news.waiting, now);
+  return 'applied';
 }
