@@ -4,6 +4,7 @@ import * as v25 from '../wire/rev2025-11-25/index.ts';
 import { internalError, plainResult } from '../wire/rev2026-07-28/index.ts';
 import type { ServingParts } from './parts.ts';
 import type { CallToolResult, ServerContext } from './sdk.ts';
+import { troubleLogOf } from './trouble-log.ts';
 
 /** What a tool's callback may hand to the SDK: a result, or on 2026-07-28 what it asks for first. */
 export type Answer = CallToolResult;
@@ -21,7 +22,7 @@ export function inlineAnswer(
       const result: unknown = parts.peer.era === 'modern' ? plainResult(state.result) : legacyResult(state.result);
       if (parts.isToolResult(result)) return result as Answer;
       // The SDK would blame the caller.
-      parts.tasks.logger.error({ tool }, 'a tool returned what is no result of MCP');
+      troubleLogOf(parts.tasks).note('error', { tool }, {}, 'a tool returned what is no result of MCP');
       return refuse({ ...internalError, message: `tool ${tool} returned what is no result of MCP` }, ctx, parts);
     }
     case 'failed':

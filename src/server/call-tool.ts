@@ -35,7 +35,7 @@ export async function callTool(
   try {
     caller = callerOf(ctx, peer, principalOf);
   } catch (error) {
-    return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
+    return refuse(answerTo(error, tool.name, tasks), ctx, parts);
   }
   const limits = parts.limits.of(tool, {
     client: caller.client,
@@ -82,7 +82,7 @@ export async function callTool(
   try {
     call = await create(tool, args, prepared, { caller, face, task, wanted }, ctx, parts);
   } catch (error) {
-    return refuse(answerTo(error, tool.name, tasks.logger), ctx, parts);
+    return refuse(answerTo(error, tool.name, tasks), ctx, parts);
   }
   if (face.face === 'fallback') return serveFallback(call, caller, limits, ctx, parts);
   if (face.revision === v16.REVISION) return serveFirstDraft(call, caller, ctx, parts);

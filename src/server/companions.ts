@@ -151,7 +151,7 @@ async function serve(
     }
   } catch (error) {
     if (ctx.mcpReq.signal.aborted) throw error;
-    if (error instanceof TaskError) return failure(answerTo(error, 'a task tool', tasks.logger).message);
+    if (error instanceof TaskError) return failure(answerTo(error, 'a task tool', tasks).message);
     throw error;
   }
 }

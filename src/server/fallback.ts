@@ -40,7 +40,6 @@ export async function serveFallback(
   ctx: ServerContext,
   parts: ServingParts,
 ): Promise<Answer> {
-  const { logger } = parts.tasks;
   const { task } = call;
   const { signal } = ctx.mcpReq;
   const session = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
@@ -60,7 +59,7 @@ export async function serveFallback(
     const legacyCut = parts.peer.era === 'legacy' && isConnectionClosed(signal.reason);
     const cut = signal.aborted && (legacyCut || isLeaving(parts.tasks));
     if (!cut) answered();
-    if (!signal.aborted) return refuse(answerTo(error, task.name, logger), ctx, parts);
+    if (!signal.aborted) return refuse(answerTo(error, task.name, parts.tasks), ctx, parts);
     if (!cut) callOff(call, signal.reason, parts);
     throw error;
   }

@@ -50,7 +50,7 @@ export async function serveFirstDraft(
     if (!signal.aborted) {
       answered();
       if (error instanceof TaskNotFoundError) return standInFor(v16.encodeGone(), ctx, parts);
-      return standInFor({ error: answerTo(error, task.name, tasks.logger) }, ctx, parts);
+      return standInFor({ error: answerTo(error, task.name, tasks) }, ctx, parts);
     }
     // Whose connection breaks has cancelled nothing, nor has anybody when it is the server that leaves.
     if (!isConnectionClosed(signal.reason) && !isLeaving(tasks)) {

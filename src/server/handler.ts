@@ -22,6 +22,7 @@ import { defaultPrincipal, principalIfKnown } from './principal.ts';
 import { type Serving, type ServingOptions, servingOf } from './serving.ts';
 import { openSession } from './sessions.ts';
 import { withRetryAfter } from './too-many-requests.ts';
+import { troubleLogOf } from './trouble-log.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
 export type TaskServerFactory = (ctx: Parameters<McpServerFactory>[0]) => McpServer | Promise<McpServer>;
@@ -80,11 +81,12 @@ export function createTaskHandler(
 /** Nothing is read of a request before its token is known to be good. */
 function guarded(
   auth: Authentication,
-  { engine, logger }: Tasks,
+  tasks: Tasks,
   { principal }: ServingOptions,
   serve: McpHttpHandler['fetch'],
 ): McpHttpHandler['fetch'] {
-  const admit = gate(auth, { logger, ownPrincipal: principal !== undefined });
+  const { engine, logger } = tasks;
+  const admit = gate(auth, { logger, trouble: troubleLogOf(tasks), ownPrincipal: principal !== undefined });
   return async (request, requestOptions) => {
     const told = auth.metadata?.(request);
     if (told !== undefined) return told;

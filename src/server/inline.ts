@@ -8,6 +8,7 @@ import { progressReporter } from './progress.ts';
 import type { RawArguments } from './raw-schema.ts';
 import { chosenError } from './rpc-error.ts';
 import type { ServerContext } from './sdk.ts';
+import { troubleLogOf } from './trouble-log.ts';
 
 /** Runs a tool that is never a task, within its request. */
 export async function runInline(
@@ -18,7 +19,7 @@ export async function runInline(
   ctx: ServerContext,
   parts: ServingParts,
 ): Promise<Answer> {
-  const { engine, logger } = parts.tasks;
+  const { engine } = parts.tasks;
   const { definition } = tool;
   let chosen: RpcErrorObject | undefined;
   const run: typeof definition.run = async (input, context) => {
@@ -26,7 +27,9 @@ export async function runInline(
       return await definition.run(input, context);
     } catch (error) {
       chosen = chosenError(error); // Ours too, about a result that is none: a fault of the server, not of the call.
-      if (chosen?.code === internalError.code) logger.error({ tool: tool.name, error }, 'a tool is at fault');
+      if (chosen?.code === internalError.code) {
+        troubleLogOf(parts.tasks).note('error', { tool: tool.name }, { error }, 'a tool is at fault');
+      }
       throw error;
     }
   };

@@ -39,7 +39,7 @@ export function registerLegacyTaskMethods(
   declared: TasksCapability | undefined,
 ): void {
   const { tasks, peer, principalOf, wording, firstDraft } = parts;
-  const { engine, logger } = tasks;
+  const { engine } = tasks;
   const before = firstDraft ? firstDraftMethods(parts) : {};
   const register = (method: string, handler?: Method): void => {
     const negotiated: Method = async (params, ctx) => {
@@ -50,7 +50,7 @@ export function registerLegacyTaskMethods(
       if (served === undefined) throw asThrown(methodNotFound(`Method not found: ${method}`));
       return served(params, ctx);
     };
-    registerMethod(host, method, negotiated, logger);
+    registerMethod(host, method, negotiated, tasks);
   };
   for (const method of Object.keys(before))
     if (!Object.values<string>(METHODS).includes(method)) register(method, undefined);

@@ -87,7 +87,7 @@ export class ListenDesk {
 
   /** What a caller is told of what `open` threw. */
   refusal(error: unknown): RpcErrorObject {
-    return answerTo(error, LISTEN_METHOD, this.#tasks.logger);
+    return answerTo(error, LISTEN_METHOD, this.#tasks);
   }
 
   /** Returns the function that gives the place back. */

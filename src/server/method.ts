@@ -1,4 +1,5 @@
-import { type Logger, RateLimitedError } from '../core/index.ts';
+import { RateLimitedError } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
 import type { Decoded } from '../wire/decoded.ts';
 import { invalidParams } from '../wire/errors.ts';
 import type { Host, MethodHandler } from './host.ts';
@@ -6,14 +7,14 @@ import { answerTo, asThrown } from './rpc-error.ts';
 import { refuseForNow } from './too-many-requests.ts';
 
 /** Puts a method on a server; what it throws is answered as a JSON-RPC error that tells the peer no more than it should. */
-export function registerMethod(host: Host, name: string, method: MethodHandler, logger: Logger): void {
+export function registerMethod(host: Host, name: string, method: MethodHandler, tasks: Tasks): void {
   host.registerMethod(name, async (params, ctx) => {
     try {
       return await method(params, ctx);
     } catch (error) {
       if (ctx.mcpReq.signal.aborted) throw error; // Nobody is there to be answered.
       if (error instanceof RateLimitedError) refuseForNow(ctx.http?.req, error.retryAfterMs);
-      throw asThrown(answerTo(error, name, logger));
+      throw asThrown(answerTo(error, name, tasks));
     }
   });
 }

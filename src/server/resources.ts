@@ -34,12 +34,12 @@ export function registerTaskResources(
   const { engine, logger } = tasks;
   const register = (name: string, uriTemplate: string, resource: HostedResource, read: Reader): void => {
     try {
-      host.registerResource(name, uriTemplate, resource, async (uri, { id }, ctx) => {
+      host.registerResource(name, uriTemplate, resource, async (_uri, { id }, ctx) => {
         try {
           return await read(String(id), principalOf({ auth: ctx.http?.authInfo }));
         } catch (error) {
           if (error instanceof TaskNotFoundError) return undefined;
-          throw asThrown(answerTo(error, uri.href, logger));
+          throw asThrown(answerTo(error, name, tasks));
         }
       });
     } catch (error) {

@@ -17,7 +17,7 @@ export async function continueRound(
   ctx: ServerContext,
   parts: ServingParts,
 ): Promise<Answer> {
-  const { engine, logger } = parts.tasks;
+  const { engine } = parts.tasks;
   const { principal } = caller;
   try {
     const round = decodeRound(ctx.mcpReq._meta, principal, await sealOf(parts.tasks));
@@ -34,6 +34,6 @@ export async function continueRound(
     return await serveFallback({ task, existing: true, keyed: true }, caller, limits, ctx, parts);
   } catch (error) {
     if (ctx.mcpReq.signal.aborted) throw error;
-    return refuse(answerTo(error, tool.name, logger), ctx, parts);
+    return refuse(answerTo(error, tool.name, parts.tasks), ctx, parts);
   }
 }

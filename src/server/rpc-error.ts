@@ -1,6 +1,11 @@
-import { encodeJson, type JsonValue, type Logger, type RpcErrorObject, TaskError } from '../core/index.ts';
+import { encodeJson, type JsonValue, type RpcErrorObject, TaskError, type TaskErrorCode } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
 import { encodeError, internalError } from '../wire/errors.ts';
 import { UnidentifiedCallerError } from './principal.ts';
+import { kindOf, troubleLogOf } from './trouble-log.ts';
+
+/** The peer's doing, and no fault of this side: the operator's business only where the limit is too low, or the peer hostile. */
+const LIMITS = new Set<TaskErrorCode>(['RATE_LIMITED', 'LIMIT_EXCEEDED']);
 
 /** An error as the SDK wants it thrown: it turns any object with an integer `code` into that JSON-RPC error. */
 export function asThrown(error: RpcErrorObject): Error {
@@ -18,17 +23,22 @@ export function chosenError(error: unknown): RpcErrorObject | undefined {
 /**
  * What the peer is told about `error`. Errors nobody chose to show stay with the operator: their messages name paths,
  * statements and worse.
- * @param where the method or tool, for the log
+ * @param where the method or tool, for the log: never a text of the peer's, which could be anything
  */
-export function answerTo(error: unknown, where: string, logger: Logger): RpcErrorObject {
+export function answerTo(error: unknown, where: string, tasks: Tasks): RpcErrorObject {
+  const log = troubleLogOf(tasks);
+  const fault = (): void =>
+    log.note('error', { where, kind: kindOf(error) }, { error }, 'a request could not be served');
   if (error instanceof TaskError) {
     const answer = encodeError(error);
-    if (answer.code === internalError.code) logger.error({ where, error }, 'a request could not be served');
+    if (LIMITS.has(error.code))
+      log.note('warn', { where, kind: error.code }, {}, 'requests are refused: a limit is reached');
+    else if (answer.code === internalError.code) fault();
     return answer;
   }
   const chosen = chosenError(error);
   if (chosen !== undefined) return chosen;
-  logger.error({ where, error }, 'a request could not be served');
+  fault();
   // The one of ours that says what is missing, and nothing else.
   return error instanceof UnidentifiedCallerError ? { ...internalError, message: error.message } : internalError;
 }

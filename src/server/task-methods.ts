@@ -21,7 +21,7 @@ import type { ServerContext } from './sdk.ts';
  * a request that did not opt in learns nothing, not even whether an id exists.
  */
 export function registerTaskMethods(host: Host, { tasks, principalOf, wording }: ServingParts): void {
-  const { engine, logger } = tasks;
+  const { engine } = tasks;
   const register = (method: string, handler: Method): void => {
     const negotiated: Method = async (params, ctx) => {
       const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
@@ -30,7 +30,7 @@ export function registerTaskMethods(host: Host, { tasks, principalOf, wording }:
       if (face.face === 'refused') throw asThrown(face.error);
       return face.face === 'served_if_legacy' ? fromBefore(method, params, ctx, face.error) : handler(params, ctx);
     };
-    registerMethod(host, method, negotiated, logger);
+    registerMethod(host, method, negotiated, tasks);
   };
   const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
   /** The caller's task of 2025-11-25, in its words; for every other id the answer is `error`. */

@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../../core/index.ts';
 import { UnidentifiedCallerError } from '../principal.ts';
+import { kindOf, type TroubleLog } from '../trouble-log.ts';
 import { type Authentication, AuthUnavailableError } from './authentication.ts';
 
 /** When to try again after a 503. */
@@ -19,7 +20,7 @@ const RETRY_AFTER_SEC = 5;
  */
 export function gate(
   auth: Authentication,
-  options: { logger: Logger; ownPrincipal: boolean },
+  options: { logger: Logger; trouble: TroubleLog; ownPrincipal: boolean },
 ): (request: Request) => Promise<AuthInfo | Response> {
   const { verifier, resourceMetadataUrl } = auth;
   const challenge = {
@@ -27,13 +28,14 @@ export function gate(
     ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
   };
   const refuse = (error: unknown, header: string | null): Response => {
-    const { logger } = options;
+    const { logger, trouble } = options;
     if (error instanceof AuthUnavailableError) {
-      logger.error({ reason: error.message }, 'tokens cannot be checked');
+      trouble.note('error', {}, { reason: error.message }, 'tokens cannot be checked');
       return unavailable();
     }
-    if (!(error instanceof OAuthError)) logger.error({ error }, 'checking a token failed');
-    else if (header !== null) logger.info({ reason: error.message }, 'a token was refused');
+    if (!(error instanceof OAuthError)) {
+      trouble.note('error', { kind: kindOf(error) }, { error }, 'checking a token failed');
+    } else if (header !== null) logger.info({ reason: error.message }, 'a token was refused');
     return bearerAuthChallengeResponse(error, challenge);
   };
   return async (request) => {
