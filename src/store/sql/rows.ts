@@ -8,6 +8,7 @@ import {
   type Principal,
   type Question,
   type RpcErrorObject,
+  StoreFailedError,
   type TaskProgress,
   type TaskRecord,
   type TaskState,
@@ -130,7 +131,8 @@ function toState(
 
 /** Status and outcome are written in one transaction; one without the other means the file was tampered with. */
 function present(outcome: string | null, kind: string): string {
-  if (outcome === null) throw new Error(`the store is damaged: a finished task has no ${kind}`);
+  if (outcome === null)
+    throw new StoreFailedError(`the task store is damaged: a finished task has no ${kind}; restore a backup`);
   return outcome;
 }
 

@@ -113,8 +113,13 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   }
 
   claim(taskIds: readonly TaskId[], options: ClaimOptions) {
+    let ended: TaskId[] = [];
+    const command = () => {
+      ended = []; // A group that fails starts over.
+      return commands.claim(this.#q, taskIds, options, this.#clock.now(), ended);
+    };
     // Flushed, as a handler that may not run twice must not start a second time after a power cut.
-    return this.#commits.write(() => commands.claim(this.#q, taskIds, options, this.#clock.now()), { flush: true });
+    return this.#commits.write(command, { flush: true, changed: () => ended });
   }
 
   renew(leases: readonly Lease[], leaseMs: number) {

@@ -1,4 +1,4 @@
-import type { TaskId, TerminalState } from '../../../core/index.ts';
+import { StoreFailedError, type TaskId, type TerminalState } from '../../../core/index.ts';
 import { type Command, one, run } from '../statement.ts';
 import type { NewTaskRow, Statements } from '../statements.ts';
 import { type Ending, end } from './end.ts';
@@ -43,7 +43,7 @@ export function* requeue(
   };
   yield* run(q.insertTask, row);
   if ((yield* run(q.copyInput, { id: taskId, as })) === 0) {
-    throw new Error(`the store is damaged: task ${taskId} has no input`);
+    throw new StoreFailedError('the task store is damaged: the task has no arguments; restore a backup');
   }
   const from = JSON.stringify({ requeuedFrom: taskId });
   yield* run(q.insertEvent, { id: as, seq: 1, type: 'created', body: from, now });

@@ -1,17 +1,25 @@
-import type { JsonValue, NewTask, TaskId } from '../../../core/index.ts';
+import type { JsonValue, NewTask, TaskId, TerminalState } from '../../../core/index.ts';
 import type { Applied, ClaimedTask, ClaimOptions, Lease, NewStep, Release, TaskReport } from '../../store.ts';
 import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
-import type { Statements } from '../statements.ts';
-import { heldRow } from './end.ts';
+import type { ClaimRow, Statements } from '../statements.ts';
+import { end, heldRow } from './end.ts';
 import { setWaiting } from './input.ts';
 
+/** One task that cannot be read back must not keep its worker from the others, again and again. */
+const DAMAGED: TerminalState = {
+  status: 'failed',
+  error: { code: -32_603, message: 'the task store is damaged: what was kept of this task cannot be read' },
+};
+
+/** @param ended is given the tasks that could not be read back, and have failed */
 export function* claim(
   q: Statements,
   taskIds: readonly TaskId[],
   options: ClaimOptions,
   now: number,
+  ended: TaskId[],
 ): Command<ClaimedTask[]> {
   const claimed: ClaimedTask[] = [];
   for (const id of taskIds) {
@@ -20,21 +28,45 @@ export function* claim(
     const lease = toLease(row);
     yield* run(q.insertAttempt, { id, fence: lease.fence, attempt: lease.attempt, worker: options.workerId, now });
     const input = yield* one(q.readPayload, { id, kind: 'input' });
-    if (input === undefined) throw new Error(`the store is damaged: task ${id} has no input`);
     const prepared = yield* one(q.readPayload, { id, kind: 'prepared' });
-    const questions = row.status === 'input_required' ? (yield* all(q.listQuestions, { id })).map(toQuestion) : [];
-    claimed.push({
+    const questions = row.status === 'input_required' ? yield* all(q.listQuestions, { id }) : [];
+    const task = claimedTask({ row, lease, input: input?.body, prepared: prepared?.body, questions });
+    if (task !== undefined) {
+      claimed.push(task);
+      continue;
+    }
+    const held = yield* heldRow(q, lease);
+    if (held !== undefined && (yield* end(q, held, { outcome: DAMAGED, attempt: 'failed' }, now))) ended.push(id);
+  }
+  return claimed;
+}
+
+interface ClaimedRows {
+  row: ClaimRow;
+  lease: Lease;
+  input: string | undefined;
+  prepared: string | undefined;
+  questions: Parameters<typeof toQuestion>[0][];
+}
+
+/** `undefined`: the file was damaged or tampered with, and this is not what was written. */
+function claimedTask({ row, lease, input, prepared, questions }: ClaimedRows): ClaimedTask | undefined {
+  if (input === undefined) return undefined;
+  try {
+    return {
       lease,
-      task: toRecord(row, null, toInputRequests(questions)),
-      input: parseJson(input.body),
-      ...(prepared !== undefined && { prepared: parseJson(prepared.body) }),
+      task: toRecord(row, null, toInputRequests(questions.map(toQuestion))),
+      input: parseJson(input),
+      ...(prepared !== undefined && { prepared: parseJson(prepared) }),
       abilities: JSON.parse(row.client_capabilities ?? '{"form":false}') as NewTask['abilities'],
       ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
       activeMs: row.active_ms,
       ...(row.tool_version !== null && { toolVersion: row.tool_version }),
-    });
+    };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
-  return claimed;
 }
 
 export function* renew(q: Statements, leases: readonly Lease[], leaseMs: number, now: number): Command<TaskId[]> {
