@@ -17,6 +17,17 @@ export function oneLine(text: string): string {
   return safe(text.replace(/\s*[\r\n]+\s*/g, ' ⏎ ')).replaceAll('\t', ' ');
 }
 
+/**
+ * JSON that a terminal may see as well: a program reads the same values from it. JSON by itself escapes only the oldest
+ * control characters.
+ */
+export function safeJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }

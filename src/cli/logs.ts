@@ -1,6 +1,6 @@
 import type { Inspector } from '../engine/inspector.ts';
 import type { LogLine } from '../store/index.ts';
-import { iso, safe } from './format.ts';
+import { iso, safe, safeJson } from './format.ts';
 import { resolveId, withStore } from './open.ts';
 import type { CommonOptions } from './options.ts';
 import type { Output } from './output.ts';
@@ -16,7 +16,7 @@ export function showLog(given: string, options: LogOptions, output: Output): Pro
   return withStore(options.db, output, async ({ inspector, news }) => {
     const taskId = await resolveId(inspector, given);
     const print = (lines: readonly LogLine[]): Promise<void> => {
-      const write = options.json ? (line: LogLine) => JSON.stringify(line) : (line: LogLine) => textOf(line, output);
+      const write = options.json ? (line: LogLine) => safeJson(line) : (line: LogLine) => textOf(line, output);
       return output.write(lines.map((line) => `${write(line)}\n`).join(''));
     };
     let cursor = 0;

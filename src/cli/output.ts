@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import picocolors from 'picocolors';
+import { safe, safeJson } from './format.ts';
 
 type Stream = NodeJS.WriteStream;
 
@@ -43,11 +44,11 @@ export class Output {
   }
 
   json(value: unknown): Promise<void> {
-    return this.write(`${JSON.stringify(value, null, this.isTerminal ? 2 : undefined)}\n`);
+    return this.write(`${safeJson(value, this.isTerminal ? 2 : undefined)}\n`);
   }
 
-  /** For people, beside the output proper. */
+  /** For people, beside the output proper: an error may quote anything. */
   warn(text: string): void {
-    this.#stderr.write(text);
+    this.#stderr.write(safe(text));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, cut, duration, oneLine, relative, safe, table } from '../../src/cli/format.ts';
+import { bytes, cut, duration, oneLine, relative, safe, safeJson, table } from '../../src/cli/format.ts';
 
 describe('text from tasks on a terminal', () => {
   it.each([
@@ -15,6 +15,15 @@ describe('text from tasks on a terminal', () => {
     ['NUL\0', 'NUL\ufffd'],
   ])('is harmless: %j', (text, expected) => {
     expect(safe(text)).toBe(expected);
+  });
+
+  it('is harmless as JSON too, and the same to a program', () => {
+    const text = 'a\u001b[2J\u009b31m\u202eb\u007f\u2066 ünicode';
+    const json = safeJson({ [text]: [text] });
+    expect(json).toBe(
+      '{"a\\u001b[2J\\u009b31m\\u202eb\\u007f\\u2066 ünicode":["a\\u001b[2J\\u009b31m\\u202eb\\u007f\\u2066 ünicode"]}',
+    );
+    expect(JSON.parse(json)).toEqual({ [text]: [text] });
   });
 
   it('fits on one line where it has to', () => {
