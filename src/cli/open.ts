@@ -1,7 +1,7 @@
-import { type Logger, systemClock, systemRandom, type TaskId, TaskNotFoundError } from '../core/index.ts';
+import { type Logger, systemClock, systemRandom, type TaskId } from '../core/index.ts';
 import { Inspector } from '../engine/inspector.ts'; // Alone, without all that runs tools: a command should start fast.
 import { existingSqliteStore } from '../store/index.ts';
-import { CliError } from './errors.ts';
+import { CliError, EXIT } from './errors.ts';
 import type { Output } from './output.ts';
 
 /** A store opened to be looked at: nothing here takes tasks, sweeps, or counts as a worker. */
@@ -51,7 +51,12 @@ export async function resolveId(inspector: Inspector, given: string): Promise<Ta
   let ids = await inspector.find(given, CANDIDATES + 1);
   if (ids.length === 0 && !given.startsWith('tsk_')) ids = await inspector.find(`tsk_${given}`, CANDIDATES + 1);
   const [first, ...others] = ids;
-  if (first === undefined) throw new TaskNotFoundError();
+  if (first === undefined) {
+    throw new CliError(
+      `no task ${JSON.stringify(given)} in this file; \`longcall admin ls\` shows which there are`,
+      EXIT.notFound,
+    );
+  }
   if (others.length === 0 || first === given) return first;
   const shown = ids.slice(0, CANDIDATES).join('\n  ');
   const more = ids.length > CANDIDATES ? '\n  …' : '';

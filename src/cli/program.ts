@@ -13,7 +13,7 @@ export async function runCli(argv: readonly string[], output: Output): Promise<n
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print what there is')
     .helpCommand(false)
-    .addHelpText('after', '\nExit codes: 0 ok, 2 wrong use, 3 no such task, 5 the store cannot be used.');
+    .addHelpText('after', '\nExit codes: 0 ok, 1 a fault, 2 wrong use, 3 no such task, 5 the store cannot be used.');
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   withoutExit(program, output);

@@ -53,7 +53,7 @@ export class IdempotencyConflictError extends TaskError {
   override readonly name = 'IdempotencyConflictError';
   readonly code = 'IDEMPOTENCY_CONFLICT';
   constructor() {
-    super('idempotency key was used before with other arguments');
+    super('idempotency key was used before with other arguments; give a new call a new key');
   }
 }
 
@@ -115,7 +115,7 @@ export class TaskTimedOutError extends TaskError {
   override readonly name = 'TaskTimedOutError';
   readonly code = 'TASK_TIMED_OUT';
   constructor(timeoutMs: number) {
-    super(`timed out: the tool's limit of ${timeoutMs} ms of active time is used up`);
+    super(`timed out: the tool's limit (timeoutMs) of ${timeoutMs} ms of active time is used up`);
   }
 }
 

@@ -45,7 +45,7 @@ export function recoveryDecision(run: LostRun): RecoveryDecision {
   }
   if (run.attempt >= run.maxAttempts) {
     const times = run.attempt === 1 ? 'once' : `${run.attempt} times`;
-    return { action: 'fail', message: `interrupted: the worker was lost ${times}; no attempts are left` };
+    return { action: 'fail', message: `interrupted: the worker was lost ${times}; no attempts are left (maxAttempts)` };
   }
   return { action: 'run_again' };
 }

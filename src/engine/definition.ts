@@ -30,7 +30,8 @@ export class Registry {
 
   add(definition: Definition): void {
     const key = workName(definition.method, definition.name);
-    if (this.#definitions.has(key)) throw new TypeError(`${definition.name} is registered already`);
+    if (this.#definitions.has(key))
+      throw new TypeError(`${definition.name} is registered already; choose another name`);
     this.#definitions.set(key, definition);
     this.#list.push(definition);
   }

@@ -133,7 +133,9 @@ export class Engine extends OwnTasks<EngineParts> {
     const { maxOpenTasksPerPrincipal, maxTtlMs, leaseMs, maxArgumentBytes } = this.parts.settings;
     const bytes = Buffer.byteLength(JSON.stringify(input));
     if (bytes > maxArgumentBytes) {
-      throw new LimitExceededError(`the arguments have ${bytes} bytes; at most ${maxArgumentBytes} are taken`);
+      throw new LimitExceededError(
+        `the arguments have ${bytes} bytes; at most ${maxArgumentBytes} are taken; pass a reference to what is large`,
+      );
     }
     const slot = worker.reserve(definition, principal, request.attended ?? false);
     // Nobody else could ever take it, and this process is about to stop.

@@ -29,7 +29,9 @@ export function completed(result: unknown, name: string, maxBytes: number): Term
   }
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
-    return internalError(`the result of ${name} has ${bytes} bytes; at most ${maxBytes} are kept`);
+    return internalError(
+      `the result of ${name} has ${bytes} bytes; at most ${maxBytes} are kept; keep it elsewhere and return a reference`,
+    );
   }
   return { status: 'completed', result: JSON.parse(text) as JsonObject };
 }

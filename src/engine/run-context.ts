@@ -281,7 +281,7 @@ export class RunContext implements TaskContext {
     const { maxResultBytes, maxStepsPerTask } = this.#limits;
     checkSize(`step "${name}"`, body, maxResultBytes);
     if (this.#records.count < maxStepsPerTask) return;
-    throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps`);
+    throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps; do more in each`);
   }
 
   /** Writes a record, and stops the handler where the lease is gone. */
@@ -316,7 +316,9 @@ function pageUrl(name: string, url: string): string {
 function checkSize(what: string, body: string | null, maxBytes: number): void {
   const bytes = body === null ? 0 : Buffer.byteLength(body);
   if (bytes <= maxBytes) return;
-  throw new LimitExceededError(`${what} returned ${bytes} bytes; at most ${maxBytes} are recorded`);
+  throw new LimitExceededError(
+    `${what} returned ${bytes} bytes; at most ${maxBytes} are recorded; keep it elsewhere and return a reference`,
+  );
 }
 
 export function quoted(names: readonly string[]): string {

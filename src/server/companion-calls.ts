@@ -61,7 +61,7 @@ export async function listTasks({ args, principal, parts }: CompanionCall): Prom
   }
   const seal = await sealOf(parts.tasks);
   const cursor = decodeCursor(args, principal, seal);
-  if (!cursor.ok) return failure(`cursor: not one that ${COMPANIONS.list} gave`);
+  if (!cursor.ok) return failure(`cursor: not one that ${COMPANIONS.list} gave; begin without one`);
   const at = cursor.value === undefined ? {} : { cursor: cursor.value };
   const page = await parts.tasks.engine.list(principal, { limit: PAGE, ...at });
   if (page.tasks.length === 0) return say('You have no tasks.');

@@ -55,7 +55,7 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
     const principal = principalIfKnown(serving.principalOf, auth);
     const id = request.headers.get(SESSION_HEADER);
     const session = id === null ? undefined : await open(id, principal);
-    if (id !== null && session === undefined) return refusal(404, 'Session not found');
+    if (id !== null && session === undefined) return refusal(404, 'Session not found; begin another with initialize');
     if (session !== undefined && request.method === 'DELETE') return end(session);
     if (session !== undefined && request.method === 'GET') return channel(tasks, serving, session, request);
     if (read === undefined || !('body' in read)) return inner(request, options);

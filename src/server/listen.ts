@@ -123,7 +123,9 @@ function bindError(error: NodeJS.ErrnoException, host: string, port: number): Li
       return new ListenError(`port ${at} may not be used by this user; pass a port above 1023`, { cause: error });
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ListenError(`${host} is not an address of this machine`, { cause: error });
+      return new ListenError(`${host} is not an address of this machine; bind 127.0.0.1, or an address it has`, {
+        cause: error,
+      });
     default:
       return new ListenError(`cannot listen on ${at}: ${error.message}`, { cause: error });
   }

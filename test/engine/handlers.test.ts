@@ -101,7 +101,9 @@ describe('a handler', () => {
     const { tasks } = fresh({ maxResultBytes: 2_000 });
     tasks.registerTool('big', {}, () => text('x'.repeat(2_000)));
     const { taskId } = await start(tasks, 'big');
-    expect(await outcome(tasks, taskId)).toMatchObject({ error: { message: expect.stringMatching(/at most 2000/) } });
+    expect(await outcome(tasks, taskId)).toMatchObject({
+      error: { message: expect.stringMatching(/at most 2000 are kept; keep it elsewhere/) },
+    });
   });
 });
 
@@ -422,7 +424,7 @@ describe('registration', () => {
         someTasks()
           .tasks.registerTool('x', {}, () => text(''))
           .registerTool('x', {}, () => text('')),
-      /registered already/,
+      /registered already; choose another name/,
     ],
     ['no store', () => someTasks({ store: undefined as never }), /store must be a task store/],
     [
@@ -440,7 +442,7 @@ describe('what one task may keep', () => {
     [
       'a value too large to record',
       async (task: TaskContext) => void (await task.step('big', () => 'x'.repeat(3_000))),
-      /step "big" returned 3002 bytes; at most 2000/,
+      /step "big" returned 3002 bytes; at most 2000 are recorded; keep it elsewhere/,
     ],
     [
       'more steps than allowed',
@@ -465,6 +467,8 @@ describe('what one task may keep', () => {
   it('is limited: arguments, before a task exists', async () => {
     const { tasks } = fresh({ maxArgumentBytes: 1_024 });
     tasks.registerTool('any', {}, () => text('ok'));
-    await expect(start(tasks, 'any', { blob: 'x'.repeat(1_024) })).rejects.toThrow(/1035 bytes; at most 1024/);
+    await expect(start(tasks, 'any', { blob: 'x'.repeat(1_024) })).rejects.toThrow(
+      /1035 bytes; at most 1024 are taken; pass a reference/,
+    );
   });
 });

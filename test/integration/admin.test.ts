@@ -111,7 +111,9 @@ describe('longcall admin on a file it must not use', () => {
   };
 
   it('does not create one that is missing', async () => {
-    expect(await refused(join(folder.path, 'typo.db'))).toMatch(/typo\.db does not exist/);
+    expect(await refused(join(folder.path, 'typo.db'))).toMatch(
+      /typo\.db does not exist; name the database file of a server/,
+    );
     expect(await refused(join(folder.path, 'no', 'such', 'folder.db'))).toMatch(/does not exist/);
   });
 
@@ -256,7 +258,10 @@ describe('longcall admin show', () => {
     expect(await shown('abcd2')).toBe('tsk_abcd2222');
     expect(await shown('tsk_abcd')).toBe('tsk_abcd');
     expect(await shown('tsk_abc')).toEqual([2, expect.stringMatching(/beginning of several ids:\n {2}tsk_abcd\n/)]);
-    expect(await shown('tsk_x')).toEqual([3, 'longcall: Task not found\n']);
+    expect(await shown('tsk_x')).toEqual([
+      3,
+      'longcall: no task "tsk_x" in this file; `longcall admin ls` shows which there are\n',
+    ]);
     expect(await shown('')).toEqual([2, expect.stringMatching(/give an id/)]);
   });
 });

@@ -70,7 +70,7 @@ describe('a worker that is killed', { timeout: 60_000 }, () => {
     expect(dead).toMatchObject({
       status: 'failed',
       error: {
-        message: expect.stringContaining('no attempts are left'),
+        message: expect.stringContaining('no attempts are left (maxAttempts)'),
         data: {
           attempts: [
             { attempt: 1, ...lost },

@@ -186,6 +186,6 @@ describe('task_list', () => {
     const second = await list({ cursor });
     expect(second).toHaveLength(5);
     expect(new Set([...first.slice(0, 20), ...second]).size).toBe(25);
-    expect(await list({ cursor: 'made up' })).toEqual(['cursor: not one that task_list gave']);
+    expect(await list({ cursor: 'made up' })).toEqual(['cursor: not one that task_list gave; begin without one']);
   });
 });

@@ -282,7 +282,10 @@ describe('a limit on open tasks', () => {
     await peer.start('slow');
     const { status, error } = await peer.call('slow');
     expect(status).toBe(200);
-    expect(error).toEqual({ code: -32603, message: 'too many open tasks: at most 2 per caller' });
+    expect(error).toEqual({
+      code: -32603,
+      message: 'too many open tasks: at most 2 per caller; wait until one is over, or cancel one',
+    });
     await peer.cancel(taskId);
     await peer.start('slow');
   });

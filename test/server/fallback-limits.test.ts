@@ -60,7 +60,7 @@ describe('the limit of a tool', () => {
     const aborted: string[] = [];
     const served = serve(limited(aborted));
     const before = served.clock.now();
-    expect(await call(served)).toBe("timed out: the tool's limit of 2000 ms of active time is used up");
+    expect(await call(served)).toBe("timed out: the tool's limit (timeoutMs) of 2000 ms of active time is used up");
     expect(aborted).toEqual(['TaskTimedOutError']);
     expect(served.clock.now() - before).toBeLessThan(4_000);
   });

@@ -134,7 +134,7 @@ describe('a client of 2026-07-28 that can be asked and knows no tasks', () => {
     expect(foreign.error).toEqual(made.error);
     expect(made.error).toMatchObject({
       code: -32602,
-      message: expect.stringContaining('not a state that this server gave you'),
+      message: expect.stringContaining('not a state that this server gave you; call again without it'),
     });
     subject = 'ada';
     expect(said((await again(peer, 'asks', result, { go: yes })).result)).toBe(JSON.stringify(yes));

@@ -120,7 +120,7 @@ describe('a listener', () => {
     expect((await peer.get(taskId)).error.code).toBe(-32602);
   });
 
-  it.each([['an address that is not ours', '192.0.2.1', /not an address of this machine/]])(
+  it.each([['an address that is not ours', '192.0.2.1', /not an address of this machine; bind 127.0.0.1/]])(
     'says so when it cannot have %s',
     async (_, host, message) => {
       const { peer, server } = quick();

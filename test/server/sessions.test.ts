@@ -58,7 +58,11 @@ describe('a session', () => {
         headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
       });
-      expect((await served.peer.fetch(request)).status).toBe(404);
+      const refused = await served.peer.fetch(request);
+      expect(refused.status).toBe(404);
+      expect(await refused.json()).toMatchObject({
+        error: { message: 'Session not found; begin another with initialize' },
+      });
     }
     expect((await peer.send('tools/list')).status).toBe(200);
   });

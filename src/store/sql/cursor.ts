@@ -22,5 +22,7 @@ export function decodeCursor(cursor: string): Position {
   } catch {
     // Said below.
   }
-  throw new TypeError(`list: ${JSON.stringify(cursor).slice(0, 100)} is not a cursor that an earlier page gave`);
+  throw new TypeError(
+    `list: ${JSON.stringify(cursor).slice(0, 100)} is not a cursor that an earlier page gave; begin without one`,
+  );
 }

@@ -22,12 +22,13 @@ export function existingSqliteStore(path: string): StoreBackend {
 }
 
 function checkFile(file: string): void {
-  if (!existsSync(file)) throw new StoreRefusedError(`${file} does not exist`);
+  if (!existsSync(file)) throw new StoreRefusedError(`${file} does not exist; name the database file of a server`);
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { fileMustExist: true, readonly: true });
     const schema = db.pragma('application_id', { simple: true }) === APPLICATION_ID ? schemaOf(db)?.schema : undefined;
-    if (schema === undefined) throw new StoreRefusedError(`${file} is not a task store of longcall`);
+    if (schema === undefined)
+      throw new StoreRefusedError(`${file} is not a task store of longcall; name the file that the server was given`);
     if (schema < SCHEMA_VERSION) {
       throw new StoreRefusedError(
         `${file} was written by an older release of longcall (schema ${schema}, this one knows ${SCHEMA_VERSION}); ` +

@@ -19,5 +19,8 @@ export function decodeCursor(params: unknown, principal: Principal, seal: Seal):
   if (cursor === undefined) return { ok: true, value: undefined };
   const position = typeof cursor === 'string' ? seal.open(cursor, boundTo(METHODS.list, principal)) : undefined;
   if (position !== undefined) return { ok: true, value: position };
-  return { ok: false, message: 'params.cursor: not a cursor that an earlier page of this list gave' };
+  return {
+    ok: false,
+    message: 'params.cursor: not a cursor that an earlier page of this list gave; begin without one',
+  };
 }

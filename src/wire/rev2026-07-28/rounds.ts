@@ -66,7 +66,8 @@ export function decodeRound(
   const kept = isJsonObject(meta) ? meta[KEPT_ROUND] : undefined;
   if (!isJsonObject(kept) || typeof kept.state !== 'string') return undefined;
   const taskId = seal.open(kept.state.slice(STATE_PREFIX.length), boundTo('round', principal));
-  if (taskId === undefined) return { ok: false, message: 'params.requestState: not a state that this server gave you' };
+  if (taskId === undefined)
+    return { ok: false, message: 'params.requestState: not a state that this server gave you; call again without it' };
   return { ok: true, value: { taskId, responses: kept.responses ?? {} } };
 }
 

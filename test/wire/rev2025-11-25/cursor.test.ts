@@ -6,7 +6,10 @@ import { Seal } from '../../../src/wire/seal.ts';
 
 const seal = new Seal(new Uint8Array(32).fill(7));
 const ada: Principal = { subject: 'ada' };
-const refusal = { ok: false, message: 'params.cursor: not a cursor that an earlier page of this list gave' };
+const refusal = {
+  ok: false,
+  message: 'params.cursor: not a cursor that an earlier page of this list gave; begin without one',
+};
 /** What our stores give: a place between tasks, which may be those of anybody. */
 const position = Buffer.from('[1767225600000,"tsk_of-somebody-else"]').toString('base64url');
 

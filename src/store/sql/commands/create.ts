@@ -27,7 +27,9 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   if (options.maxOpenTasks !== undefined) {
     const beyond = yield* one(q.openTaskBeyond, { ...owner, limit: options.maxOpenTasks - 1 });
     if (beyond !== undefined) {
-      throw new LimitExceededError(`too many open tasks: at most ${options.maxOpenTasks} per caller`);
+      throw new LimitExceededError(
+        `too many open tasks: at most ${options.maxOpenTasks} per caller; wait until one is over, or cancel one`,
+      );
     }
   }
   const row = newTaskRow(task, now);
