@@ -21,6 +21,7 @@ export {
   TaskError,
   type TaskErrorCode,
   type TaskId,
+  TaskIdTakenError,
   TaskInterruptedError,
   TaskNotFoundError,
   type TaskRecord,
