@@ -1,7 +1,9 @@
-import { closeSync, type FSWatcher, openSync, watch, write } from 'node:fs';
+import { closeSync, constants, type FSWatcher, openSync, watch, write } from 'node:fs';
 import type { Logger } from '../../core/index.ts';
 
 const BYTE = Buffer.from('!');
+/** Nothing is cut off, and no link followed: whatever else may lie under this name stays as it is. */
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 
 /**
  * Wakes other processes on the same file: one byte is written to a file of its own after a commit, and everybody watches
@@ -17,7 +19,7 @@ export class Bell {
   /** @param onRing called after any process rang, this one included */
   constructor(path: string, onRing: () => void, logger: Logger) {
     this.#logger = logger;
-    this.#fd = openSync(path, 'w', 0o600);
+    this.#fd = openSync(path, FLAGS, 0o600);
     try {
       this.#watcher = watch(path, { persistent: false }, onRing);
       this.#watcher.on('error', (error) => this.#mute(error));

@@ -5,6 +5,7 @@ import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { type Logger, StoreRefusedError } from '../../core/index.ts';
 import { MIN_WRITER, migrations, SCHEMA_VERSION } from '../sql/migrations.ts';
 import { isBusy } from './errors.ts';
+import { assertOwn } from './ownership.ts';
 import { MAX_WAL_BYTES } from './write-ahead-log.ts';
 
 /** "LCDB": tells our files from other SQLite databases. */
@@ -60,6 +61,7 @@ function preparePlace(file: string): void {
         `${file} is on a network file system (${network}), where SQLite loses data; put it on a local disk`,
       );
     }
+    assertOwn(file);
     const isNew = !existsSync(file);
     closeSync(openSync(file, 'a+', 0o600)); // SQLite gives its side files the mode of the main file.
     if (isNew) chmodSync(file, 0o600);
