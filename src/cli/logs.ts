@@ -1,3 +1,4 @@
+import { indented } from '../core/index.ts';
 import type { Inspector } from '../engine/inspector.ts';
 import type { LogLine } from '../store/index.ts';
 import { iso, safe, safeJson } from './format.ts';
@@ -60,6 +61,6 @@ async function tail(
 
 function textOf({ level, text, at, dropped }: LogLine, { colors }: Output): string {
   const paint = { debug: colors.gray, info: String, warning: colors.yellow, error: colors.red }[level] ?? String;
-  const what = safe(text);
+  const what = indented(safe(text));
   return `${colors.gray(iso(at))} ${paint(level.padEnd(7))} ${dropped === undefined ? what : colors.yellow(what)}`;
 }

@@ -2,7 +2,7 @@ export { type Clock, systemClock, type Timer, untilNext } from './clock.ts';
 export { DEFAULTS } from './defaults.ts';
 export * from './errors.ts';
 export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
-export { logText, MAX_LOG_LINE_BYTES } from './log-text.ts';
+export { indented, logText, MAX_LOG_LINE_BYTES, onOneLine } from './log-text.ts';
 export type { Logger } from './logger.ts';
 export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './polling.ts';
 export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal, principalKey } from './principal.ts';

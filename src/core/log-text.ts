@@ -20,6 +20,18 @@ export function logText(line: unknown, maxBytes: number = MAX_LOG_LINE_BYTES): s
   return `${head.toString('utf8', 0, end)} … (${bytes - end} more bytes of this line were dropped)`;
 }
 
+const LINE_ENDS = /\r\n?|[\n\u2028\u2029]/g;
+
+/** Text of somebody else's among lines of ours: what follows its first line is indented, and is none of them. */
+export function indented(text: string): string {
+  return text.replace(LINE_ENDS, '\n    ');
+}
+
+/** The same for text that goes into the middle of a sentence. */
+export function onOneLine(text: string): string {
+  return text.replace(LINE_ENDS, ' ');
+}
+
 function asText(line: unknown): string {
   if (line instanceof Uint8Array) return Buffer.from(line).toString('utf8');
   try {

@@ -1,4 +1,4 @@
-import { type Question, questionText, type TaskProgress, type TaskRecord } from '../core/index.ts';
+import { indented, onOneLine, type Question, questionText, type TaskProgress, type TaskRecord } from '../core/index.ts';
 import { COMPANIONS, nextStep } from './companion-names.ts';
 import { taskUri } from './resources.ts';
 
@@ -37,7 +37,7 @@ export function waitingForAnswer(record: TaskRecord, options: DetachedOptions): 
   const questions = state.status === 'input_required' ? Object.entries(state.inputRequests) : [];
   const lines = [`NOT finished: ${name} waits for an answer, as task ${taskId}${howFar(record.progress)}.`];
   for (const [key, question] of questions) {
-    lines.push(`Question "${key}": ${questionText(question)}`);
+    lines.push(`Question "${key}": ${indented(questionText(question))}`);
     if (question.kind === 'form') lines.push(`Its answer fits this JSON Schema: ${JSON.stringify(question.schema)}`);
   }
   const [first] = questions;
@@ -84,5 +84,5 @@ export function howFar(progress: TaskProgress | undefined): string {
   if (progress === undefined) return '';
   const { progress: done, total, message } = progress;
   const count = total === undefined ? `${done}` : `${done}/${total}`;
-  return message === undefined || message === '' ? ` (${count})` : ` (${count} ${message})`;
+  return message === undefined || message === '' ? ` (${count})` : ` (${count} ${onOneLine(message)})`;
 }

@@ -1,4 +1,5 @@
 import {
+  indented,
   type JsonObject,
   type JsonValue,
   type Principal,
@@ -111,7 +112,7 @@ function describe(task: TaskRecord): JsonObject {
 
 /** @param end where the log ended when its lines were read */
 export function tail(lines: readonly LogLine[], end: number): string {
-  const written = lines.map(({ level, text, at }) => `${iso(at)} ${level} ${text}\n`);
+  const written = lines.map(({ level, text, at }) => `${iso(at)} ${level} ${indented(text)}\n`);
   let bytes = written.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
   let first = 0;
   while (bytes > LOG_TAIL_BYTES && first < written.length - 1) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { logText, MAX_LOG_LINE_BYTES } from '../../src/core/index.ts';
+import { indented, logText, MAX_LOG_LINE_BYTES, onOneLine } from '../../src/core/index.ts';
 
 describe('a line of a log', () => {
   it('is kept as it came while it is short enough', () => {
@@ -40,5 +40,18 @@ describe('a line of a log', () => {
     const before = process.memoryUsage().arrayBuffers;
     expect(Buffer.byteLength(logText(line))).toBeLessThanOrEqual(MAX_LOG_LINE_BYTES);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
+  });
+});
+
+describe('text of somebody else', () => {
+  const text = 'a\nb\r\nc\rd\u2028e\u2029f';
+
+  it('begins no line of its own among ours', () => {
+    expect(indented(text)).toBe('a\n    b\n    c\n    d\n    e\n    f');
+    expect(indented('plain')).toBe('plain');
+  });
+
+  it('stays on the line it is put on', () => {
+    expect(onOneLine(text)).toBe('a b c d e f');
   });
 });

@@ -288,6 +288,16 @@ describe('longcall admin logs', () => {
     expect(await admin('logs', 'tsk_unknown')).toMatchObject({ code: 3 });
   });
 
+  it('shows what a tool logged as several lines as one entry, so that it can forge none', async () => {
+    const lease = await claimed();
+    const text = 'two\n1970-01-01T00:00:00.000Z error   lines\r\nand\u2028more';
+    await store.appendLog(lease, [{ level: 'info', text, at: 0 }]);
+    const { stdout } = await admin('logs', lease.taskId);
+    expect(stdout).toBe(
+      '1970-01-01T00:00:00.000Z info    two\n    1970-01-01T00:00:00.000Z error   lines\ufffd\n    and\n    more\n',
+    );
+  });
+
   it('follows a task that runs, until it is over', async () => {
     const lease = await claimed();
     await store.appendLog(lease, entries(0, 3));
