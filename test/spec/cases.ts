@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
   ['C-061', 'isolation', 'Scope so narrow that the owner is locked out', tested],
   ['C-062', 'context', 'Services disposed before the task body runs', tested],
   ['C-063', 'context', 'Background run sees the parent server',
-    later('F', 'The gateway is what composes servers.')],
+    partly('F', 'Servers that are composed behind one endpoint come with the gateway.')],
   ['C-064', 'polling', 'Keeps fetching after the result is in', clientPolls],
   ['C-065', 'polling', 'Interval ignored', clientPolls],
   ['C-066', 'polling', 'Absurd intervals', clientPolls],
