@@ -18,8 +18,8 @@ export async function openEarly(clock: Clock, request: Request, served: Promise<
   // The answer to a request that may begin a session has a header of its own to carry.
   const mayBegin = !headers.has(SESSION_HEADER) && !headers.has(METHOD_HEADER);
   const quick = mayBegin ? await served : await within(OPEN_AFTER_MS, clock, served);
-  if (quick === undefined) return openedBefore(clock, served, request.signal);
-  return isEventStream(quick) && !isOpen(quick) ? openedNow(quick) : quick;
+  if (quick === undefined) return openedBefore(clock, served, request);
+  return isEventStream(quick) && !isOpen(quick) ? openedNow(clock, quick, request) : quick;
 }
 
 async function within(ms: number, clock: Clock, served: Promise<Response>): Promise<Response | undefined> {
@@ -35,8 +35,8 @@ async function within(ms: number, clock: Clock, served: Promise<Response>): Prom
 }
 
 /** The answer is not there yet: its stream is ours, and it follows on it. */
-function openedBefore(clock: Clock, served: Promise<Response>, signal: AbortSignal): Response {
-  const stream = eventStream(clock, signal);
+function openedBefore(clock: Clock, served: Promise<Response>, request: Request): Response {
+  const stream = eventStream(clock, request);
   served
     .then(async (answer) => {
       if (isEventStream(answer) && answer.body !== null) {
@@ -62,18 +62,12 @@ async function copy(body: ReadableStream<Uint8Array>, stream: EventStream): Prom
   }
 }
 
-/** The stream is there, but its headers would leave with its first event only. */
-function openedNow({ body, status, headers }: Response): Response {
+/** The stream is there, but its headers would leave with its first event only, and it has no bound. */
+function openedNow(clock: Clock, { body, status, headers }: Response, request: Request): Response {
   if (body === null) return new Response(body, { status, headers });
-  const reader = body.getReader();
-  const opened = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(new TextEncoder().encode(': open\n\n')),
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return new Response(opened, { status, headers });
+  const stream = eventStream(clock, request);
+  copy(body, stream)
+    .catch(() => {}) // As above.
+    .finally(() => stream.end());
+  return new Response(stream.response.body, { status, headers });
 }

@@ -12,8 +12,15 @@ const EVENT_STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Beyond this many bytes that nobody has read, a stream is given up: its reader is gone, or too slow to be of use. */
+/** Beyond this many bytes that nobody has read, a stream is given up, and what it holds is dropped. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+
+/**
+ * A reader that takes nothing for as long, though there is something, is gone or of no use. Whoever reads slowly takes a
+ * piece now and then.
+ */
+const STALLED_MS = 120_000;
+const PIECE_BYTES = 256 * 1024;
 
 const encoder = new TextEncoder();
 const ours = new WeakSet<Response>();
@@ -32,67 +39,132 @@ export interface EventStream {
   closed: Promise<void>;
 }
 
-/** A response whose headers leave at once, with a comment every fifteen seconds so that it is not taken for dead. */
-export function eventStream(clock: Clock, signal?: AbortSignal): EventStream {
-  let controller!: ReadableStreamDefaultController<Uint8Array>;
-  let open = true;
-  let timer: Timer | undefined;
+/**
+ * A response whose headers leave at once, with a comment every fifteen seconds so that it is not taken for dead. What is
+ * written waits here until it is asked for, so that it is known whether somebody reads.
+ * @param request the one that is answered; it is kept as long, since one that is collected is not told that it was aborted
+ */
+export function eventStream(clock: Clock, request?: Request): EventStream {
+  const unread: Uint8Array[] = [];
+  let unreadBytes = 0;
+  let takenAt = clock.monotonic();
+  let state: 'open' | 'ending' | 'over' = 'open';
   let wanted = false;
+  let timer: Timer | undefined;
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
   const waiting: (() => void)[] = [];
   let settle = (): void => {};
   const closed = new Promise<void>((resolve) => {
     settle = resolve;
   });
+
   const want = (): void => {
     wanted = true;
     for (const proceed of waiting.splice(0)) proceed();
   };
-  const shut = (): void => {
-    open = false;
+  /** Takes nothing in any more. */
+  const shut = (next: 'ending' | 'over'): void => {
+    state = next;
     timer?.cancel();
-    signal?.removeEventListener('abort', end);
+    if (next === 'over') request?.signal.removeEventListener('abort', leave);
+    settle(); // Before those who wait for room go on: there is none.
     want();
-    settle();
+  };
+  const give = (): void => {
+    const piece = unread.shift();
+    if (piece === undefined) return;
+    takenAt = clock.monotonic();
+    unreadBytes -= piece.byteLength;
+    controller.enqueue(piece);
   };
   const end = (): void => {
-    if (!open) return;
-    shut();
+    if (state !== 'open') return;
+    if (unread.length > 0) {
+      shut('ending');
+      arm();
+    } else {
+      shut('over');
+      controller.close();
+    }
+  };
+  /** The connection is gone. Whoever holds the stream may still read what there is. */
+  const leave = (): void => {
+    if (state === 'over') return;
+    shut('over');
+    while (unread.length > 0) give();
     controller.close();
   };
+  const giveUp = (): void => {
+    shut('over');
+    unread.length = 0;
+    controller.error(new SlowReaderError());
+  };
   const write = (text: string | Uint8Array): void => {
-    if (!open) return;
+    if (state !== 'open') return;
+    if (unreadBytes > MAX_UNREAD_BYTES || isStalled()) {
+      giveUp();
+      return;
+    }
+    if (unread.length === 0) takenAt = clock.monotonic();
+    const bytes = typeof text === 'string' ? encoder.encode(text) : text;
+    for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) unread.push(bytes.subarray(at, at + PIECE_BYTES));
+    unreadBytes += bytes.byteLength;
+    if (wanted) give();
     wanted = false;
-    controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text);
     arm();
-    if ((controller.desiredSize ?? 0) < -MAX_UNREAD_BYTES) end();
+  };
+  const isStalled = (): boolean => unread.length > 0 && clock.monotonic() - takenAt >= STALLED_MS;
+  const look = (): void => {
+    if (isStalled()) giveUp();
+    else if (state === 'open' && unread.length === 0) write(': keep-alive\n\n');
+    else arm();
   };
   const arm = (): void => {
     timer?.cancel();
-    timer = clock.setTimer(KEEP_ALIVE_MS, () => write(': keep-alive\n\n'));
+    timer = clock.setTimer(KEEP_ALIVE_MS, look);
   };
   const body = new ReadableStream<Uint8Array>(
     {
       start(made) {
         controller = made;
       },
-      pull: want,
-      cancel: shut,
+      pull() {
+        if (unread.length === 0) want();
+        else give();
+        if (state !== 'ending' || unread.length > 0) return;
+        shut('over');
+        controller.close();
+      },
+      cancel() {
+        shut('over');
+        unread.length = 0;
+      },
     },
-    { highWaterMark: 0, size: (chunk) => chunk?.byteLength ?? 0 },
+    { highWaterMark: 0 },
   );
-  signal?.addEventListener('abort', end, { once: true });
+  request?.signal.addEventListener('abort', leave, { once: true });
   write(': open\n\n');
-  if (signal?.aborted) end();
+  if (request?.signal.aborted) leave();
   const response = new Response(body, { headers: EVENT_STREAM_HEADERS });
   ours.add(response);
   return {
     response,
     send: (message) => write(`event: message\ndata: ${JSON.stringify(message)}\n\n`),
     write,
-    room: () => (wanted || !open ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    room: () => (wanted || state !== 'open' ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     end,
     closed,
   };
+}
+
+/** What a stream that was given up ends with. */
+class SlowReaderError extends Error {
+  override readonly name = 'SlowReaderError';
+  /** How `@hono/node-server` knows that it is no fault of the server, and need not print where it came from. */
+  readonly code = 'ERR_STREAM_PREMATURE_CLOSE';
+  constructor() {
+    super('the reader of an event stream takes nothing, or too little; the stream is given up');
+  }
 }
 
 export function isEventStream({ headers }: Response): boolean {

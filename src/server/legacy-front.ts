@@ -138,7 +138,7 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
   if (!takesEventStream(request)) {
     return refusal(406, 'Not Acceptable: the client must accept text/event-stream');
   }
-  const { response, send, end, closed } = eventStream(tasks.engine.clock, request.signal);
+  const { response, send, end, closed } = eventStream(tasks.engine.clock, request);
   const { version, capabilities } = session;
   const { abilities } = capabilities;
   const stream = { send: async (message: object) => send(message), abilities, version, asked: new Set<string>(), end };

@@ -18,7 +18,6 @@ interface Stream {
   /** Ends it as soon as the SDK has said how. */
   close(): void;
   closed: Promise<void>;
-  request: Request;
 }
 
 /**
@@ -62,11 +61,10 @@ export function listenFront(
       return refuse(desk.refusal(error), 200);
     }
     request.body?.cancel().catch(() => {}); // What was read of it need not be kept.
-    stream = eventStream(tasks.engine.clock, request.signal);
+    stream = eventStream(tasks.engine.clock, request);
     merged = merge(response.body.getReader(), stream, opened);
     const { close } = merged;
-    // The request is kept as long: one that is collected is not told that it was aborted.
-    const entry = { close, closed: stream.closed.then(() => void streams.delete(entry)), request };
+    const entry = { close, closed: stream.closed.then(() => void streams.delete(entry)) };
     streams.add(entry);
     if (closing) close();
     return stream.response;
