@@ -12,6 +12,8 @@ const MAX_TASKS = 100;
 
 /** Where a session listens. */
 export interface Channel extends Stream {
+  /** Resolves when another message would be read soon; where there is none, it always would. */
+  room?(): Promise<void>;
   /** Ends it: the session listens elsewhere, or is over. */
   end?(): void;
 }
@@ -150,7 +152,8 @@ export class Followers {
         .send({ jsonrpc: '2.0', ...wordsFor(record, channel.version).progress(record, token, progress) })
         .catch(failed);
     };
-    const onChange = (record: TaskRecord): void => {
+    const bringNews = (record: TaskRecord): void => {
+      if (signal.aborted) return;
       report(record);
       const seen = seenOf(record);
       if (seen !== followed.seen) {
@@ -162,9 +165,24 @@ export class Followers {
       if (patient && record.state.status === 'input_required') bringLater(record);
       else bring(record);
     };
+    let latest: TaskRecord | undefined;
+    let telling: Promise<void> | undefined;
+    /** What changes until there is room is told as one change: a session that reads slowly costs no memory. */
+    const onChange = (record: TaskRecord): void => {
+      if (channel.room === undefined) bringNews(record);
+      else if (latest === undefined) telling = channel.room().then(tellLatest);
+      latest = record;
+    };
+    const tellLatest = (): void => {
+      const record = latest;
+      latest = undefined;
+      if (record !== undefined) bringNews(record);
+    };
     engine
       .wait(taskId, followed.principal, { signal, onChange })
+      .then(() => telling)
       .then(() => {
+        if (signal.aborted) return; // Where the session listens next it is told, unless it was here.
         tasks.delete(taskId);
         this.#told.forget(taskId);
       })

@@ -138,10 +138,16 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
   if (!takesEventStream(request)) {
     return refusal(406, 'Not Acceptable: the client must accept text/event-stream');
   }
-  const { response, send, end, closed } = eventStream(tasks.engine.clock, request);
+  const { response, send, room, end, closed } = eventStream(tasks.engine.clock, request);
   const { version, capabilities } = session;
-  const { abilities } = capabilities;
-  const stream = { send: async (message: object) => send(message), abilities, version, asked: new Set<string>(), end };
+  const stream = {
+    send: async (message: object) => send(message),
+    room,
+    abilities: capabilities.abilities,
+    version,
+    asked: new Set<string>(),
+    end,
+  };
   const close = serving.followers.open(session.id, stream, { patient: true });
   void closed.then(close);
   return response;

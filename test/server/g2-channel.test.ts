@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Tasks, text } from '../../src/engine/index.ts';
+import { type TaskContext, type Tasks, text } from '../../src/engine/index.ts';
 import { deferred, pass, settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { isAnswer, isQuestion, isStatus, LegacyPeer, type Question, type Reading } from './legacy-peer.ts';
-import { serve } from './peer.ts';
+import { events, serve } from './peer.ts';
 
 // What a session of 2025-11-25 hears unasked, on the stream that it opens with GET: status, and questions left lying.
 
@@ -163,5 +163,54 @@ describe('a question that nobody fetches', () => {
     await served.peer.update(taskId, { colour: { action: 'accept', content: { colour: 'blue' } } });
     const withdrawn = await channel.first(({ method }) => method === 'notifications/cancelled');
     expect(withdrawn['params']).toMatchObject({ requestId: question['id'] });
+  });
+});
+
+describe('a session that does not read its channel', () => {
+  /** A task that reports as often as it is told to. */
+  async function reporting() {
+    const go = deferred();
+    let task: TaskContext | undefined;
+    const served = serve((tasks) =>
+      tasks.registerTool('waits', {}, async (_args, context) => {
+        task = context;
+        await go.promise;
+        return text('done');
+      }),
+    );
+    const peer = await LegacyPeer.connect(served);
+    const leave = new AbortController();
+    const { body } = await peer.request('GET', { accept: 'text/event-stream' }, leave.signal);
+    const { taskId } = await peer.start('waits');
+    const report = async (from: number, to: number) => {
+      for (let n = from; n <= to; n += 1) {
+        task?.progress(n, 1_000, 'x'.repeat(1_000));
+        await pass(served.clock, 100);
+      }
+    };
+    return { served, peer, go, taskId, body: body!, leave, report };
+  }
+
+  it('hears how things stand when it reads again, not what happened meanwhile [C-076]', async () => {
+    const { served, go, taskId, body, report } = await reporting();
+    await report(1, 100);
+    go.resolve();
+    await served.reaches(taskId, 'completed');
+    const seen: Json[] = [];
+    for await (const message of events(new Response(body, { headers: { 'content-type': 'text/event-stream' } }))) {
+      seen.push(message);
+      if (isOver('completed')(message)) break;
+    }
+    expect(seen.length).toBeLessThan(10);
+  });
+
+  it('hears of the end on its next channel', async () => {
+    const { served, peer, go, taskId, leave, report } = await reporting();
+    await report(1, 10);
+    go.resolve();
+    await served.reaches(taskId, 'completed');
+    leave.abort();
+    const next = await peer.channel();
+    await next.first(isOver('completed'));
   });
 });
