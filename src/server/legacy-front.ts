@@ -47,6 +47,7 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
   return async (incoming, requestOptions) => {
     // Read for the SDK too, which makes a copy of every body that it reads by itself.
     const read = incoming.method === 'POST' ? await readOnce(incoming, requestOptions, maxBytes) : undefined;
+    if (read !== undefined && 'refused' in read) return read.refused;
     const request = read !== undefined && 'unread' in read ? read.unread : incoming;
     const options =
       read !== undefined && 'body' in read ? { ...requestOptions, parsedBody: read.body } : requestOptions;
@@ -81,15 +82,20 @@ function isModern(headers: Headers): boolean {
 
 /**
  * The body, read once for everybody; or, for what the SDK has to refuse in its own words (no JSON, or too much of it), a
- * request whose body can still be read.
+ * request whose body can still be read; or the answer to one that broke off, which nobody may be there to hear.
  */
 export async function readOnce(
   request: Request,
   options: McpHandlerRequestOptions | undefined,
   maxBytes: number,
-): Promise<{ body: unknown } | { unread: Request }> {
+): Promise<{ body: unknown } | { unread: Request } | { refused: Response }> {
   if (options?.parsedBody !== undefined) return { body: options.parsedBody };
-  const text = await readText(request, maxBytes);
+  let text: string | undefined;
+  try {
+    text = await readText(request, maxBytes);
+  } catch {
+    return { refused: refusal(400, 'Parse error: the request body broke off', -32_700) };
+  }
   if (text === undefined) return { unread: request };
   try {
     return { body: JSON.parse(text) as unknown };
@@ -153,6 +159,6 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
   return response;
 }
 
-function refusal(status: number, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code: -32_001, message } }, { status });
+function refusal(status: number, message: string, code = -32_001): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message } }, { status });
 }

@@ -76,6 +76,7 @@ export function listenFront(
         return inner(request, options);
       }
       const read = await readOnce(request, options, maxBytes);
+      if ('refused' in read) return read.refused;
       if ('unread' in read) return inner(read.unread, options);
       const listen = desk.read(read.body);
       const response = await inner(request, { ...options, parsedBody: listen?.rest ?? read.body });
