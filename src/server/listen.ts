@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import {
@@ -8,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import type { Authentication } from './auth/authentication.ts';
+import { CONNECTION_TIMES, dropStalled, timesOf } from './connection-times.ts';
 import { withoutNullId } from './error-body.ts';
 
 export interface ListenOptions {
@@ -57,6 +59,7 @@ export function isLoopback(host: string): boolean {
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
   options: ListenOptions,
+  times = CONNECTION_TIMES,
 ): Promise<Listening> {
   const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false, auth } = options;
   if (!isLoopback(host) && !insecure && auth === undefined) {
@@ -65,7 +68,11 @@ export async function listen(
         'bind 127.0.0.1, pass auth, put an authenticating proxy in front, or pass insecure: true',
     );
   }
-  const server = createAdaptorServer({ fetch: guarded(fetch, path, options, isLoopback(host)).fetch });
+  const server = createAdaptorServer({
+    fetch: guarded(fetch, path, options, isLoopback(host)).fetch,
+    serverOptions: timesOf(times),
+  }) as Server;
+  dropStalled(server, times);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(bindError(error, host, port)));
     server.listen(port, host, resolve);
@@ -79,7 +86,7 @@ export async function listen(
       closing ??= new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         // What was written last is still on its way to the sockets.
-        if ('closeAllConnections' in server) setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
+        setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
       });
       return closing;
     },
