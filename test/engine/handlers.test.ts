@@ -7,7 +7,7 @@ import {
   TaskTimedOutError,
 } from '../../src/core/index.ts';
 import { type TaskContext, type Tasks, text } from '../../src/engine/index.ts';
-import { deferred, reaches, recordingLogger, settle, someTasks, start } from '../support/engine.ts';
+import { deferred, pass, reaches, recordingLogger, settle, someTasks, start } from '../support/engine.ts';
 
 let open: Tasks[] = [];
 afterEach(async () => {
@@ -33,6 +33,22 @@ describe('a handler', () => {
     tasks.registerTool('echo', { inputSchema }, async ({ at, n }) => text(`${at.getUTCFullYear()} ${n}`));
     const { taskId } = await start(tasks, 'echo', { at: '2026-01-02T03:04:05Z' });
     expect(await outcome(tasks, taskId)).toEqual({ status: 'completed', result: text('2026 3') });
+  });
+
+  it('gets the same arguments in every run, also where JSON has no word for what came', async () => {
+    const { tasks, clock } = fresh();
+    const seen: unknown[] = [];
+    tasks.registerTool('naps', { inputSchema: z.object({ value: z.unknown() }) }, async ({ value }, task) => {
+      seen.push(value);
+      await task.sleep(60_000);
+      return text('');
+    });
+    const { taskId } = await start(tasks, 'naps', JSON.parse('{ "value": [1e400, -0] }'));
+    await settle();
+    await pass(clock, 61_000);
+    await outcome(tasks, taskId);
+    expect(seen).toHaveLength(2);
+    expect(seen[1]).toStrictEqual(seen[0]);
   });
 
   it('keeps isError and structured content as they were', async () => {

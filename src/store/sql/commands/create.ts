@@ -1,6 +1,7 @@
 import {
   IdempotencyConflictError,
   isTerminal,
+  type JsonValue,
   LimitExceededError,
   type NewTask,
   TaskIdTakenError,
@@ -43,9 +44,11 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
     row.leased_at = now;
   }
   yield* run(q.insertTask, row);
-  yield* run(q.insertPayload, { id: task.taskId, kind: 'input', body: JSON.stringify(task.input) });
-  if (task.prepared !== undefined) {
-    yield* run(q.insertPayload, { id: task.taskId, kind: 'prepared', body: JSON.stringify(task.prepared) });
+  const input = JSON.stringify(task.input);
+  const prepared = task.prepared === undefined ? undefined : JSON.stringify(task.prepared);
+  yield* run(q.insertPayload, { id: task.taskId, kind: 'input', body: input });
+  if (prepared !== undefined) {
+    yield* run(q.insertPayload, { id: task.taskId, kind: 'prepared', body: prepared });
   }
   yield* run(q.insertEvent, { id: task.taskId, seq: 1, type: 'created', body: null, now });
   if (options.idempotency !== undefined) {
@@ -65,8 +68,9 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   const claimed: ClaimedTask = {
     lease: { taskId: task.taskId, workerId, fence: 1, attempt: 1, leaseUntil: row.lease_until as number },
     task: record,
-    input: task.input,
-    ...(task.prepared !== undefined && { prepared: task.prepared }),
+    // As every later attempt reads them: JSON has numbers that do not come back, and an author's values may be richer.
+    input: JSON.parse(input) as JsonValue,
+    ...(prepared !== undefined && { prepared: JSON.parse(prepared) as JsonValue }),
     abilities: task.abilities,
     ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
     activeMs: 0,
