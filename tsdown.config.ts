@@ -1,7 +1,13 @@
 import { defineConfig } from 'tsdown';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/server/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
+  entry: [
+    'src/index.ts',
+    'src/server/index.ts',
+    'src/server/sdk-v1/index.ts',
+    'src/testing/index.ts',
+    'src/cli/main.ts',
+  ],
   // One file out for each file in: a class exists once however many subpaths lead to it, and a stack trace names the room.
   unbundle: true,
   root: 'src',

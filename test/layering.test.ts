@@ -81,7 +81,7 @@ function roomOf(file: string): string {
 }
 
 function isEntry(file: string): boolean {
-  return ['src/index.ts', 'src/server/index.ts', 'src/testing/index.ts'].includes(file);
+  return ['src/index.ts', 'src/server/index.ts', 'src/server/sdk-v1/index.ts', 'src/testing/index.ts'].includes(file);
 }
 
 /** The module a node names: import, re-export, `import()`, or a type's `import('…')`. */

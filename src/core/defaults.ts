@@ -6,6 +6,8 @@ const DAY = 24 * HOUR;
 export const DEFAULTS = {
   ttlMs: 7 * DAY,
   maxTtlMs: 30 * DAY,
+  /** Where an id is all that protects a task, fewer of them should lie about. */
+  anonymousTtlMs: 24 * HOUR,
   keepResultMs: 24 * HOUR,
   leaseMs: 30 * SECOND,
   heartbeatMs: 10 * SECOND,

@@ -1,4 +1,11 @@
-import { ANONYMOUS_PRINCIPAL, isTerminal, type JsonObject, TaskIdTakenError, type TaskRecord } from '../core/index.ts';
+import {
+  ANONYMOUS_PRINCIPAL,
+  DEFAULTS,
+  isTerminal,
+  type JsonObject,
+  TaskIdTakenError,
+  type TaskRecord,
+} from '../core/index.ts';
 import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import type { Decoded } from '../wire/decoded.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
@@ -160,7 +167,7 @@ function firstDraftWish(
   const wish = v16.decodeTask(ctx.mcpReq._meta);
   if (wish?.ok !== true) return wish;
   const { keepAliveMs = keepResultMs } = wish.value;
-  const longestMs = principal.subject === ANONYMOUS_PRINCIPAL.subject ? ANONYMOUS_TTL_MS : Number.MAX_SAFE_INTEGER;
+  const longestMs = principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
   const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
   if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
   return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };
@@ -171,14 +178,11 @@ function keepToken(token: string | number, peer: Peer): string {
   return v25.keepToken(peer.era === 'legacy' ? (peer.session()?.id ?? '') : '', token);
 }
 
-/** Where an id is all that protects a task, fewer of them should lie about. */
-const ANONYMOUS_TTL_MS = 24 * 3_600_000;
-
 /** The life to ask the engine for, which grants what it can; `undefined`: the tool's. */
 function lifeOf({ definition }: RegisteredTaskTool, known: boolean, wished?: number | null): number | undefined {
   if (wished === null) return Number.MAX_SAFE_INTEGER; // For ever, as far as there is such a thing.
   if (wished !== undefined || known) return wished;
-  return Math.min(ANONYMOUS_TTL_MS, definition.ttlMs ?? Number.POSITIVE_INFINITY);
+  return Math.min(DEFAULTS.anonymousTtlMs, definition.ttlMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** The task's handle. Until it has left, the task belongs to a request that may still be called off. */

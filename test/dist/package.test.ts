@@ -47,6 +47,7 @@ describe('the packed package', () => {
   it('works without the optional peer, except for the subpath that needs it', () => {
     expect(load('longcall')).toMatchObject({ status: 0, stderr: '' });
     expect(load('longcall/testing')).toMatchObject({ status: 0, stderr: '' });
+    expect(load('longcall/server/sdk-v1')).toMatchObject({ status: 0, stderr: '' }); // Of the SDK, it needs only types.
     const server = load('longcall/server');
     expect(server.status).not.toBe(0);
     expect(server.stderr).toMatch(/Cannot find package '@modelcontextprotocol\/server'/);
@@ -68,9 +69,10 @@ describe('the packed package', () => {
   });
 
   // No skipLibCheck: our declarations must hold for users who have none of our development types.
-  it('has types that compile in a strict project', () => {
+  // With the types of both SDKs to check, a busy machine takes its time.
+  it('has types that compile in a strict project', { timeout: 120_000 }, () => {
     for (const name of [...Object.keys(manifest.peerDependencies), '@types/node']) install(name);
-    const subpaths = ['longcall', 'longcall/server', 'longcall/testing'];
+    const subpaths = ['longcall', 'longcall/server', 'longcall/server/sdk-v1', 'longcall/testing'];
     writeFileSync(join(home, 'use.ts'), subpaths.map((subpath) => `export * from '${subpath}';\n`).join(''));
     const compilerOptions = { module: 'nodenext', target: 'es2022', types: ['node'], strict: true, noEmit: true };
     writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));

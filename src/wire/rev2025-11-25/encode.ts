@@ -11,7 +11,7 @@ import { internalError } from '../errors.ts';
 import { EXISTING_META_KEY } from '../idempotency.ts';
 import type { Reply } from '../outbox.ts';
 import { statusMessageOf, toIso } from '../status-message.ts';
-import { IMMEDIATE_RESPONSE_META_KEY, RELATED_TASK_META_KEY } from './names.ts';
+import { IMMEDIATE_RESPONSE_META_KEY, RELATED_TASK_META_KEY, STATUS_NOTIFICATION } from './names.ts';
 import { failureText, plainResult } from './result.ts';
 
 export interface EncodeOptions {
@@ -117,7 +117,7 @@ export function encodePayload(taskId: TaskId, state: TerminalState, method = 'to
  * @see 2025-11-25 tasks, "Task Status Notification"
  */
 export function encodeStatusNotification(task: TaskRecord, now: number, options: EncodeOptions = {}): Outgoing {
-  return { method: 'notifications/tasks/status', params: encodeTask(task, now, options) };
+  return { method: STATUS_NOTIFICATION, params: encodeTask(task, now, options) };
 }
 
 /**

@@ -22,7 +22,7 @@ export {
   statusOf,
 } from './encode.ts';
 export { methodNotFound, notCancellable } from './errors.ts';
-export { METHODS, REVISION } from './names.ts';
+export { METHODS, REVISION, STATUS_NOTIFICATION } from './names.ts';
 export { forVersion } from './outgoing.ts';
 export { keepToken, keptToken } from './progress-token.ts';
 export {

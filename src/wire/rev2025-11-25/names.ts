@@ -8,6 +8,8 @@ export const METHODS = {
   cancel: 'tasks/cancel',
 } as const;
 
+export const STATUS_NOTIFICATION = 'notifications/tasks/status';
+
 /** Ties a message to a task, as `{ taskId }`, where nothing else in the message says which. */
 export const RELATED_TASK_META_KEY = 'io.modelcontextprotocol/related-task';
 /** On a handle: what a host may hand to its model at once, in place of the result. Provisional. */

@@ -1,8 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import { OUTCOME_META_KEY } from '../outbox.ts';
+import { SAID_STATUS_META_KEY } from '../said-status.ts';
 import { FOREIGN_META_KEYS, RELATED_TASK_META_KEY } from './names.ts';
 
-const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, RELATED_TASK_META_KEY, ...FOREIGN_META_KEYS]);
+const RESERVED_META_KEYS = new Set<string>([
+  OUTCOME_META_KEY,
+  SAID_STATUS_META_KEY,
+  RELATED_TASK_META_KEY,
+  ...FOREIGN_META_KEYS,
+]);
 
 /**
  * A tool's own result as this revision has it: without what is not a tool's to say (which kind of result it is, and what

@@ -8,10 +8,11 @@ import {
   unreachable,
 } from '../../core/index.ts';
 import { OUTCOME_META_KEY } from '../outbox.ts';
+import { SAID_STATUS_META_KEY } from '../said-status.ts';
 import { statusMessageOf, toIso } from '../status-message.ts';
 import { PROGRESS_META_KEY, RELATED_TASK_META_KEYS } from './names.ts';
 
-const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, ...RELATED_TASK_META_KEYS]);
+const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, SAID_STATUS_META_KEY, ...RELATED_TASK_META_KEYS]);
 
 /**
  * The answer to a request that became a task: flat, and without any payload, even if the task is over already.
