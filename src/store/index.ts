@@ -1,4 +1,5 @@
 export type * from './operator-store.ts';
+export { readPrivateFile } from './private-file.ts';
 export { existingSqliteStore } from './sqlite/existing.ts';
 export { sqliteStore } from './sqlite/sqlite-store.ts';
 export type * from './store.ts';

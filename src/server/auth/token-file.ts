@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { isJsonObject } from '../../core/index.ts';
+import { readPrivateFile } from '../../store/index.ts';
 import { type KnownToken, knownTokens } from './token-list.ts';
 
 /** A file that was changed so shortly before it was read may change again without looking any different. */
@@ -31,19 +32,9 @@ export class TokenFile {
 }
 
 function read(path: string, now: number): { stamp: string; settled: boolean; tokens: readonly KnownToken[] } {
-  const fd = openSync(path, 'r');
-  try {
-    const stats = fstatSync(fd, { bigint: true });
-    if (!stats.isFile()) throw new Error(`token file ${path} is not a file`);
-    const mode = Number(stats.mode) & 0o777;
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new Error(`token file ${path} is open to others (mode ${mode.toString(8)}): chmod 600 ${path}`);
-    }
-    const settled = now - Number(stats.ctimeMs) > SETTLED_MS;
-    return { stamp: stampOf(stats), settled, tokens: parse(path, readFileSync(fd, 'utf8')) };
-  } finally {
-    closeSync(fd);
-  }
+  const { text, stats } = readPrivateFile(path, 'token file');
+  const settled = now - Number(stats.ctimeMs) > SETTLED_MS;
+  return { stamp: stampOf(stats), settled, tokens: parse(path, text) };
 }
 
 function parse(path: string, text: string): KnownToken[] {
