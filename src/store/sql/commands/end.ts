@@ -1,6 +1,5 @@
 import {
   type InputRequests,
-  logText,
   type Principal,
   type TaskEvent,
   type TaskId,
@@ -15,8 +14,6 @@ import { type Command, one, run } from '../statement.ts';
 import type { ControlRow, Statements } from '../statements.ts';
 
 const NO_QUESTIONS: InputRequests = {};
-/** The timeline tells why a task ended in a few words; the error itself is kept beside it. */
-const MAX_REASON_BYTES = 1_024;
 
 /** The row as the union `transition` decides over. Payloads do not take part in the decision. */
 export function stateOf(row: Pick<ControlRow, 'status'>, open: InputRequests = NO_QUESTIONS): TaskState {
@@ -77,11 +74,11 @@ export function* end(q: Statements, row: ControlRow, ending: Ending, now: number
   return true;
 }
 
-/** The end as the timeline tells it: why, but not with what result. */
+/** The end as the timeline tells it: how and by whom, but neither with what result nor with what message. */
 function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: string | null } {
   const type = attempt === 'expired' ? 'expired' : outcome.status;
   const why = {
-    ...(outcome.status === 'failed' && { message: logText(outcome.error.message, MAX_REASON_BYTES) }),
+    ...(outcome.status === 'failed' && { code: outcome.error.code }),
     ...(outcome.status === 'completed' && outcome.result.isError === true && { isError: true }),
     ...(outcome.status === 'cancelled' && outcome.reason !== undefined && { reason: outcome.reason }),
     ...(by !== undefined && { by }),
