@@ -114,6 +114,26 @@ function importProblem(file: string, room: string, friends: readonly string[], s
   return rule === undefined || rule.rooms.includes(room) ? undefined : `${room} may not import ${specifier}`;
 }
 
+/** Every package that a file imports, or that a file it imports does. */
+function packagesReached(entry: string, read: (file: string) => string): string[] {
+  const found = new Set<string>();
+  const seen = new Set<string>();
+  const visitFile = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true, ts.ScriptKind.TS);
+    const visit = (node: ts.Node): void => {
+      const specifier = importedBy(node);
+      if (specifier?.startsWith('.')) visitFile(posix.join(posix.dirname(file), specifier));
+      else if (specifier !== undefined) found.add(specifier);
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  };
+  visitFile(entry);
+  return [...found];
+}
+
 /** The text of an identifier, a property name, a string or a piece of a template; comments don't count. */
 function spelled(node: ts.Node): string | undefined {
   if (ts.isIdentifier(node) || ts.isStringLiteralLike(node)) return node.text;
@@ -140,6 +160,16 @@ describe('layering', () => {
       names.filter((name) => !readFileSync(`${root}/${file}`, 'utf8').includes(name)).map((name) => `${file}: ${name}`),
     );
     expect(unused).toEqual([]);
+  });
+
+  // Who has one version of the SDK need not have the other: not for types either, which users compile against.
+  it.each([
+    ['src/server/sdk-v1/index.ts', /^@modelcontextprotocol\/sdk\//, /^@modelcontextprotocol\/server/],
+    ['src/server/index.ts', /^@modelcontextprotocol\/server/, /^@modelcontextprotocol\/sdk/],
+  ])('reaches from %s one version of the SDK and never the other', (entry, own, other) => {
+    const reached = packagesReached(entry, (file) => readFileSync(`${root}/${file}`, 'utf8'));
+    expect(reached.filter((name) => own.test(name))).not.toEqual([]);
+    expect(reached.filter((name) => other.test(name))).toEqual([]);
   });
 
   // The fences themselves: each of these texts must be refused, or the test above proves nothing.

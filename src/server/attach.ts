@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
@@ -30,8 +29,8 @@ interface ServedSchemas {
 /** Which instance tasks are put on. */
 export interface Instance {
   era: 'legacy' | 'modern';
-  /** The caller, as far as it is known before its request is looked at. */
-  principal: Principal | undefined;
+  /** Lists of tasks are offered; callers who may see none are refused all the same. */
+  list: boolean;
   /** Of a request that belongs to a session; `undefined` where the instance is connected for the whole session. */
   session?: v25.Session | undefined;
   /** Serves a connection, whose messages all go one way. */
@@ -49,24 +48,27 @@ const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
  * registrations, and a look at what comes and leaves.
  */
 export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Instance): void {
-  const { era } = instance;
-  const list = instance.principal !== undefined && v25.mayList(instance.principal);
+  const { era, list } = instance;
   const declared = v25.tasksCapability(
     tasks.tools.map(({ support }) => support),
     { list },
   );
   let transport: Transport | undefined;
+  let asked = new Set<string>();
   const parts: ServingParts = {
     tasks,
     ...serving,
     outbox: new Outbox(),
-    peer: era === 'modern' ? { era } : { era, session: instance.connected ? sessionOn(host) : () => instance.session },
+    peer:
+      era === 'modern' ? { era } : { era, session: instance.connected ? () => host.session() : () => instance.session },
     declared,
     transport() {
       if (transport === undefined) throw new Error('the server is not connected');
       return transport;
     },
-    asked: instance.connected ? new Set() : undefined,
+    get asked() {
+      return instance.connected && !host.hasStreams ? asked : undefined;
+    },
     companions: new Set(),
     isToolResult: host.isToolResult,
     offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks) : undefined,
@@ -87,6 +89,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
   }
   host.onConnect((connected) => {
     transport = connected;
+    asked = new Set();
     watch(transport, parts);
     if (era === 'legacy' && !instance.connected) {
       const { session, polled } = instance;
@@ -94,7 +97,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
       // Only tools ask a client anything by way of the SDK.
       if (session !== undefined && session.id !== '' && !polled) serving.relay.join(transport, session);
     }
-    if (era === 'legacy' && instance.connected) openChannel(transport, parts);
+    if (era === 'legacy' && instance.connected) openChannel(transport, host, parts);
   });
 }
 
@@ -104,15 +107,6 @@ function offerOf({ engine, tools }: Tasks): v16.Offer {
   const others = engine.registry.all.map(({ method }) => method).filter((method) => method !== TOOL_CALL);
   const methods = new Set(names.length > 0 ? [TOOL_CALL, ...others] : others);
   return { capability: v16.tasksCapability(methods), hinted: new Set(names) };
-}
-
-/** The session of a connection that serves one client from its first message to its last. */
-function sessionOn(host: Host): () => v25.Session | undefined {
-  const id = randomUUID();
-  return () => {
-    const session = host.session();
-    return session && { id, ...session };
-  };
 }
 
 function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts): void {
@@ -163,10 +157,10 @@ function watch(transport: Transport, parts: ServingParts): void {
 }
 
 /** A connection hears of its tasks without asking, and its questions need not wait for anybody to come. */
-function openChannel(transport: Transport, parts: ServingParts): void {
-  const { peer, followers, asked = new Set() } = parts;
+function openChannel(transport: Transport, host: Host, parts: ServingParts): void {
+  const { peer, followers } = parts;
   const session = peer.era === 'legacy' ? peer.session : () => undefined;
-  let close: (() => void) | undefined;
+  const own = new Set<string>();
   const stream = {
     send: (message: object) => transport.send(message as JSONRPCMessage),
     get abilities() {
@@ -175,12 +169,20 @@ function openChannel(transport: Transport, parts: ServingParts): void {
     get version() {
       return session()?.version;
     },
-    asked,
+    get asked() {
+      return parts.asked ?? own;
+    },
+    hears: (principal: Principal) => host.hears(principal),
   };
+  const open = (): (() => void) | undefined => {
+    const id = session()?.id;
+    return id === undefined || id === '' ? undefined : followers.open(id, stream, { patient: host.hasStreams });
+  };
+  if (host.onListening(() => open() ?? (() => {}))) return;
+  let close: (() => void) | undefined;
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
-    const id = session()?.id;
-    if (close === undefined && id !== undefined) close = followers.open(id, stream, { patient: false });
+    close ??= open();
     onmessage?.(message, extra);
   };
   const { onclose } = transport;

@@ -167,7 +167,8 @@ function firstDraftWish(
   const wish = v16.decodeTask(ctx.mcpReq._meta);
   if (wish?.ok !== true) return wish;
   const { keepAliveMs = keepResultMs } = wish.value;
-  const longestMs = principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
+  const longestMs =
+    principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
   const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
   if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
   return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };

@@ -16,6 +16,8 @@ export interface Channel extends Stream {
   room?(): Promise<void>;
   /** Ends it: the session listens elsewhere, or is over. */
   end?(): void;
+  /** Whether it is this principal who listens. @default whoever has a task in the session */
+  hears?(principal: Principal): boolean;
 }
 
 interface Followed {
@@ -127,6 +129,7 @@ export class Followers {
     if (listening === undefined) return;
     const { engine, logger } = this.#tasks;
     const { channel, patient } = listening;
+    if (channel.hears?.(followed.principal) === false) return;
     const { signal } = listening.ended;
     let timer: Timer | undefined;
     const failed = (error: unknown): void => {

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { DEFAULTS, type Principal } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import type { Session } from '../wire/rev2025-11-25/index.ts';
+import { mayList, type Session, sessionless } from '../wire/rev2025-11-25/index.ts';
 import { isTaskMethod } from '../wire/rev2026-07-28/index.ts';
 import { attach } from './attach.ts';
 import type { Authentication } from './auth/authentication.ts';
@@ -107,7 +107,8 @@ export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Ser
       era === 'legacy' && requestInfo !== undefined ? await sessionOf(tasks, requestInfo, principal) : undefined;
     // Told by a header that the SDK holds against the body: polls are many, and tools cost time to register.
     const polled = era === 'modern' ? isTaskMethod(requestInfo?.headers.get(METHOD_HEADER)) : isAboutTask(requestInfo);
-    attach(hostOn(mcp), tasks, serving, { era, principal, session, connected: requestInfo === undefined, polled });
+    const list = principal !== undefined && mayList(principal);
+    attach(hostOn(mcp), tasks, serving, { era, list, session, connected: requestInfo === undefined, polled });
     return mcp;
   };
 }
@@ -122,13 +123,5 @@ async function sessionOf(
   const session = id === null || principal === undefined ? undefined : await openSession(tasks, id, principal);
   if (session !== undefined) return session;
   const version = headers.get(VERSION_HEADER);
-  return version === null ? undefined : ({ ...NOBODY, version } satisfies Session);
+  return version === null ? undefined : sessionless(version);
 }
-
-const NOBODY: Omit<Session, 'version'> = {
-  id: '',
-  capabilities: {
-    abilities: { form: false },
-    tasks: { any: false, elicitation: false, sampling: false, list: false, cancel: false },
-  },
-};

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
   isCallToolResult,
@@ -22,6 +23,7 @@ export function hostOn(mcp: McpServer): Host {
   if (!(mcp instanceof McpServer)) {
     throw new TypeError('the server factory must return an McpServer of @modelcontextprotocol/server');
   }
+  const id = randomUUID();
   return {
     registerTool(name, tool, callback) {
       const { execution, inputSchema, ...config } = tool;
@@ -66,8 +68,12 @@ export function hostOn(mcp: McpServer): Host {
       if (version === undefined) return undefined;
       const client = readClient(mcp.server.getClientVersion());
       const capabilities = declaredCapabilities(mcp.server.getClientCapabilities());
-      return { version, capabilities, ...(client !== undefined && { client }) };
+      return { id, version, capabilities, ...(client !== undefined && { client }) };
     },
+    // All that is connected for longer than a request is stdio.
+    hasStreams: false,
+    onListening: () => false,
+    hears: () => true,
     isToolResult: isCallToolResult,
   };
 }

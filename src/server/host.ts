@@ -1,4 +1,4 @@
-import type { StandardSchema } from '../core/index.ts';
+import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskTool } from '../engine/index.ts';
 import type { Session } from '../wire/rev2025-11-25/index.ts';
 import type { CallToolResult, ServerContext, Transport } from './sdk.ts';
@@ -45,8 +45,17 @@ export interface Host {
   readonly hasResources: boolean;
   /** Has the transport changed in place before the server is connected to it. */
   onConnect(change: (transport: Transport) => void): void;
-  /** Without its id, of the connection that the server has; `undefined` until its client has said who it is. */
-  session(): Omit<Session, 'id'> | undefined;
+  /** Of the connection that the server has; `undefined` until its client has said who it is. */
+  session(): Session | undefined;
+  /** Each request of the connection has a stream of its own, beside one for what nobody asked for; else there is one for all. */
+  readonly hasStreams: boolean;
+  /**
+   * Tells when somebody begins to listen to what nobody asked for, and calls what that returns when he stops.
+   * @returns false: who is connected listens
+   */
+  onListening(begun: () => () => void): boolean;
+  /** Whether what is told on the connection unasked reaches this principal, and nobody else. */
+  hears(principal: Principal): boolean;
   /** Whether the SDK takes this for the result of a tool. */
   isToolResult(value: unknown): boolean;
 }

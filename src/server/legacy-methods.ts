@@ -11,6 +11,7 @@ import {
   METHODS,
   methodNotFound,
   notCancellable,
+  offeredTo,
   REVISION,
   statusOf,
   type TasksCapability,
@@ -43,8 +44,9 @@ export function registerLegacyTaskMethods(
   const before = firstDraft ? firstDraftMethods(parts) : {};
   const register = (method: string, handler?: Method): void => {
     const negotiated: Method = async (params, ctx) => {
-      const { version, clientCapabilities } = callerOf(ctx, peer, principalOf);
-      const face = negotiateMethod(method, { version, clientCapabilities, declared, firstDraft });
+      const { version, clientCapabilities, principal } = callerOf(ctx, peer, principalOf);
+      const offered = declared && offeredTo(principal, declared);
+      const face = negotiateMethod(method, { version, clientCapabilities, declared: offered, firstDraft });
       if (face.face === 'refused') throw asThrown(face.error);
       const served = face.revision === REVISION ? handler : before[method];
       if (served === undefined) throw asThrown(methodNotFound(`Method not found: ${method}`));

@@ -31,6 +31,8 @@ export interface Transport {
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
   close(): Promise<void>;
+  /** Of a transport that serves one session over HTTP. */
+  sessionId?: string | undefined;
   onclose?: (() => void) | undefined;
   onmessage?: Listener['heard'] | undefined;
 }
@@ -57,9 +59,18 @@ export interface CallToolResult {
   [member: string]: unknown;
 }
 
-/** Why a request is broken off whose connection has ended, rather than that it was cancelled: an error with this code. */
 const CONNECTION_CLOSED = 'CONNECTION_CLOSED';
 
+/** Why a request is broken off whose connection has ended, where the SDK does not say so itself. */
+export class ConnectionClosedError extends Error {
+  override readonly name = 'ConnectionClosedError';
+  readonly code = CONNECTION_CLOSED;
+  constructor() {
+    super('the connection is closed');
+  }
+}
+
+/** A connection that ended, rather than a request that was cancelled. */
 export function isConnectionClosed(reason: unknown): boolean {
   return reason instanceof Error && 'code' in reason && reason.code === CONNECTION_CLOSED;
 }

@@ -77,8 +77,7 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     throw new TypeError(`isErrorStatus must be 'failed' or 'completed', got ${String(isErrorStatus)}`);
   }
   const wording = { isErrorStatus };
-  const desk = new QuestionDesk(tasks);
-  const told = new ToldProgress();
+  const { desk, told } = ledgersOf(tasks);
   return {
     principalOf: options.principal ?? principalOf,
     resources: options.resources ?? true,
@@ -94,4 +93,13 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     inFlight: new InFlight(),
     relay: new Relay(),
   };
+}
+
+const ledgers = new WeakMap<Tasks, Pick<Serving, 'desk' | 'told'>>();
+
+/** Of several streams only one is asked and told, whichever servers of this process they are on. */
+function ledgersOf(tasks: Tasks): Pick<Serving, 'desk' | 'told'> {
+  const known = ledgers.get(tasks) ?? { desk: new QuestionDesk(tasks), told: new ToldProgress() };
+  ledgers.set(tasks, known);
+  return known;
 }

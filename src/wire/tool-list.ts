@@ -22,6 +22,16 @@ const DETACHED_SCHEMA: JsonObject = {
   required: ['taskId', 'status'],
 };
 
+/** Replaces what an SDK made of tools whose schemas it cannot read by what their authors say. */
+export function withListings(message: unknown, listings: ReadonlyMap<string, JsonObject>): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.result) || !Array.isArray(message.result.tools)) return message;
+  const tools = (message.result.tools as JsonValue[]).map((tool) => {
+    const listing = isJsonObject(tool) ? listings.get(String(tool.name)) : undefined;
+    return listing === undefined ? tool : { ...(tool as JsonObject), ...listing };
+  });
+  return { ...message, result: { ...message.result, tools } };
+}
+
 export function isToolListRequest(message: unknown): message is { id: string | number; params?: unknown } {
   return isJsonObject(message) && message.method === 'tools/list' && message.id !== undefined;
 }
@@ -60,7 +70,7 @@ function widened(tool: JsonObject): JsonObject {
 }
 
 /** Whether all that a schema refers to stays where it is while its root moves: shared definitions, and nothing else. */
-function isMovable(schema: JsonValue | undefined): boolean {
+export function isMovable(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.every(isMovable);
   if (!isJsonObject(schema)) return true;
   return Object.entries(schema).every(([name, value]) => {

@@ -13,6 +13,12 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   peerDependencies: Record<string, string>;
 };
 
+/** What a subpath needs beside our own dependencies. */
+const peerOf = {
+  'longcall/server': '@modelcontextprotocol/server',
+  'longcall/server/sdk-v1': '@modelcontextprotocol/sdk',
+};
+
 describe('the packed package', () => {
   let home: string;
   let installed: string;
@@ -44,13 +50,14 @@ describe('the packed package', () => {
     expect(files.filter((file) => readFileSync(file, 'utf8').includes(root))).toEqual([]);
   });
 
-  it('works without the optional peer, except for the subpath that needs it', () => {
+  it('works without the optional peers, except for the subpaths that need them', () => {
     expect(load('longcall')).toMatchObject({ status: 0, stderr: '' });
     expect(load('longcall/testing')).toMatchObject({ status: 0, stderr: '' });
-    expect(load('longcall/server/sdk-v1')).toMatchObject({ status: 0, stderr: '' }); // Of the SDK, it needs only types.
-    const server = load('longcall/server');
-    expect(server.status).not.toBe(0);
-    expect(server.stderr).toMatch(/Cannot find package '@modelcontextprotocol\/server'/);
+    for (const [subpath, name] of Object.entries(peerOf)) {
+      const server = load(subpath);
+      expect(server.status).not.toBe(0);
+      expect(server.stderr).toContain(`Cannot find package '${name}'`);
+    }
   });
 
   it('has a command', () => {
@@ -63,9 +70,10 @@ describe('the packed package', () => {
     });
   });
 
-  it('serves once the peer is there', () => {
-    for (const name of Object.keys(manifest.peerDependencies)) install(name);
-    expect(load('longcall/server')).toMatchObject({ status: 0, stderr: '' });
+  it.each(Object.entries(peerOf))('serves by %s once %s is there, and needs no other', (subpath, name) => {
+    for (const other of Object.keys(manifest.peerDependencies)) uninstall(other);
+    install(name);
+    expect(load(subpath)).toMatchObject({ status: 0, stderr: '' });
   });
 
   // No skipLibCheck: our declarations must hold for users who have none of our development types.
@@ -73,7 +81,7 @@ describe('the packed package', () => {
   it('has types that compile in a strict project', { timeout: 120_000 }, () => {
     for (const name of [...Object.keys(manifest.peerDependencies), '@types/node']) install(name);
     const subpaths = ['longcall', 'longcall/server', 'longcall/server/sdk-v1', 'longcall/testing'];
-    writeFileSync(join(home, 'use.ts'), subpaths.map((subpath) => `export * from '${subpath}';\n`).join(''));
+    writeFileSync(join(home, 'use.ts'), subpaths.map((path, n) => `export * as all${n} from '${path}';\n`).join(''));
     const compilerOptions = { module: 'nodenext', target: 'es2022', types: ['node'], strict: true, noEmit: true };
     writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
     const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
@@ -85,6 +93,10 @@ describe('the packed package', () => {
     mkdirSync(dirname(link), { recursive: true });
     rmSync(link, { recursive: true, force: true });
     symlinkSync(join(root, 'node_modules', name), link, 'junction');
+  }
+
+  function uninstall(name: string): void {
+    rmSync(join(home, 'node_modules', name), { recursive: true, force: true });
   }
 
   function load(subpath: string): ReturnType<typeof spawn> {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type TaskContext, type Tasks, text } from '../../src/engine/index.ts';
 import { deferred, pass, settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
+import { isSdkV1 } from './binding.ts';
 import { isAnswer, isQuestion, isStatus, LegacyPeer, type Question, type Reading } from './legacy-peer.ts';
 import { events, serve } from './peer.ts';
 
@@ -76,8 +77,11 @@ describe('the channel of a session', () => {
     const peer = await LegacyPeer.connect(served);
     const { taskId } = await peer.start('quick');
     await served.reaches(taskId, 'completed');
-    const channel = await peer.channel();
+    const leave = new AbortController();
+    const channel = await peer.channel(leave.signal);
     await channel.first(isOver('completed'));
+    leave.abort();
+    await channel.ended;
     const next = await peer.channel();
     await settle();
     expect(told(channel, taskId)).toHaveLength(1);
@@ -94,24 +98,28 @@ describe('the channel of a session', () => {
     expect(others.seen).toEqual([]);
   });
 
-  it('is one per session: the next one ends it, and so does the end of the session [G2-S-68]', async () => {
-    const go = deferred();
-    const served = serve(tools(go.promise));
-    const peer = await LegacyPeer.connect(served);
-    const first = await peer.channel();
-    const second = await peer.channel();
-    await first.ended;
-    const { taskId } = await peer.start('waits');
-    await pass(served.clock, 100);
-    await second.first(isStatus);
-    expect((await peer.request('DELETE')).status).toBe(204);
-    await second.ended;
-    expect(told(first, taskId)).toEqual([]);
-    go.resolve();
-    expect((await served.reaches(taskId, 'completed'))['status']).toBe('completed'); // The task is nobody's session's.
-  });
+  // The transport of the SDK's first version keeps the first one, and refuses the next.
+  it.skipIf(isSdkV1())(
+    'is one per session: the next one ends it, and so does the end of the session [G2-S-68]',
+    async () => {
+      const go = deferred();
+      const served = serve(tools(go.promise));
+      const peer = await LegacyPeer.connect(served);
+      const first = await peer.channel();
+      const second = await peer.channel();
+      await first.ended;
+      const { taskId } = await peer.start('waits');
+      await pass(served.clock, 100);
+      await second.first(isStatus);
+      expect((await peer.request('DELETE')).status).toBe(204);
+      await second.ended;
+      expect(told(first, taskId)).toEqual([]);
+      go.resolve();
+      expect((await served.reaches(taskId, 'completed'))['status']).toBe('completed'); // The task is nobody's session's.
+    },
+  );
 
-  it('needs a client that reads event streams', async () => {
+  it.skipIf(isSdkV1())('needs a client that reads event streams', async () => {
     const peer = await LegacyPeer.connect(serve(tools()));
     expect((await peer.request('GET', { accept: 'application/json' })).status).toBe(406);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ANONYMOUS_PRINCIPAL } from '../../src/core/index.ts';
 import { type Tasks, text } from '../../src/engine/index.ts';
 import type { Json } from '../support/messages.ts';
+import { isSdkV1 } from './binding.ts';
 import { LegacyPeer } from './legacy-peer.ts';
 import { over, Peer, type Served, serve } from './peer.ts';
 import { users } from './users.ts';
@@ -75,10 +76,9 @@ describe('two users of one server', () => {
     expect(await pages(ann)).toEqual([[taskId]]);
     expect(await pages(bob)).toEqual([[own.taskId]]);
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
-      const bodies = [taskId, 'tsk_AAAAAAAAAAAAAAAAAAAAAAAA'].map(async (id) => {
-        return (await bob.stream(method, { taskId: id }, { id: 1 })).text();
-      });
-      const [foreign, unknown] = await Promise.all(bodies);
+      const body = async (id: string) => (await bob.stream(method, { taskId: id }, { id: 1 })).text();
+      const foreign = await body(taskId);
+      const unknown = await body('tsk_AAAAAAAAAAAAAAAAAAAAAAAA');
       expect(foreign).toBe(unknown);
       expect(foreign).toContain('-32602');
     }
@@ -94,7 +94,8 @@ describe('two users of one server', () => {
     expect((await ann.send('tasks/list', { cursor })).result['tasks']).toHaveLength(1);
   });
 
-  it('can do nothing with each other’s sessions', async () => {
+  // Whose its sessions are, a transport of the SDK's first version does not know.
+  it.skipIf(isSdkV1())('can do nothing with each other’s sessions', async () => {
     const as = users(serve(register));
     const ann = await LegacyPeer.connect(as('ann'));
     const { taskId } = await ann.start('forever');

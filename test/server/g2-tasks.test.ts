@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Tasks, text } from '../../src/engine/index.ts';
 import { deferred, pass, settle } from '../support/engine.ts';
+import { isSdkV1 } from './binding.ts';
 import { LegacyPeer } from './legacy-peer.ts';
 import { type Served, serve } from './peer.ts';
 
@@ -71,7 +72,8 @@ describe.each(over)('a task of 2025-11-25 over HTTP, %s', (_, connect) => {
     expect(Object.keys(cancelled).sort()).toEqual([...Object.keys(task), 'statusMessage'].sort());
   });
 
-  it('is polled without a stream [G2-S-21]', async () => {
+  // The transport of the SDK's first version answers all requests in one way.
+  it.skipIf(isSdkV1())('is polled without a stream [G2-S-21]', async () => {
     const served = serve(register);
     const peer = await connect(served);
     const { taskId } = await peer.start('forever');
@@ -137,7 +139,9 @@ describe('bad arguments', () => {
       isError: true,
       content: [{ text: expect.stringContaining('Input validation error') }],
     });
-    expect((await peer.call('nothing', {}, { task: {} })).error.code).toBe(-32602);
+    const unknown = await peer.call('nothing', {}, { task: {} });
+    if (isSdkV1()) expect(unknown.result).toMatchObject({ isError: true });
+    else expect(unknown.error.code).toBe(-32602);
     expect((await peer.send('tasks/list')).result).toEqual({ tasks: [] });
   });
 });

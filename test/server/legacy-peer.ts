@@ -10,6 +10,7 @@ export interface Question extends Json {
 
 export interface LegacyReply {
   status: number;
+  headers: Headers;
   message: Json;
   result: Json;
   error: { code: number; message: string; data?: unknown };
@@ -205,9 +206,9 @@ export class LegacyPeer {
         } else message = event;
       }
     }
-    const { status } = response;
+    const { status, headers } = response;
     const { result, error } = message as { result: Json; error: LegacyReply['error'] };
-    return { status, message, result, error, others };
+    return { status, headers, message, result, error, others };
   }
 
   async #asked(question: Question): Promise<void> {

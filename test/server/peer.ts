@@ -6,6 +6,8 @@ import { ManualClock } from '../../src/testing/index.ts';
 import { recordingLogger } from '../support/engine.ts';
 import { type Json, request, withTasks } from '../support/messages.ts';
 import { createWireValidator, type WireValidator, type WireValidatorOptions } from '../support/wire-validator.ts';
+import { isSdkV1 } from './binding.ts';
+import { sdkV1Server } from './sdk-v1-server.ts';
 
 /** What came back for one POST. */
 export interface Reply {
@@ -189,7 +191,8 @@ export function serve(
     clock,
   });
   register(tasks);
-  const server = createTaskServer(tasks, { name: 'test-server', version: '1.2.3' }, options.server);
+  const info = { name: 'test-server', version: '1.2.3' };
+  const server = isSdkV1() ? sdkV1Server(tasks, options.server) : createTaskServer(tasks, info, options.server);
   const validator = validated({ firstDraft: options.server?.firstDraft ?? false });
   const peer = new Peer((request) => server.fetch(request), validator);
   onTestFinished(() => closing(server, clock));

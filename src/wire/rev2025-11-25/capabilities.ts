@@ -32,6 +32,16 @@ export function tasksCapability(
   return { ...(options.list && { list: {} }), cancel: {}, requests: { tools: { call: {} } } };
 }
 
+/** The capability as far as it is this caller's: what he may not do, he is not told of. */
+export function offeredTo<Capability extends object>(
+  principal: Principal | undefined,
+  declared: Capability & { list?: unknown },
+): Capability | Omit<Capability, 'list'> {
+  if (principal !== undefined && mayList(principal)) return declared;
+  const { list: _list, ...rest } = declared;
+  return rest;
+}
+
 /** Only who is somebody has tasks of his own: to all anonymous callers, a list would show everyone's. */
 export function mayList(principal: Principal): boolean {
   return principal.subject !== ANONYMOUS_PRINCIPAL.subject;

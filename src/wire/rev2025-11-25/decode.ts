@@ -28,6 +28,23 @@ export function keepTask(message: unknown): void {
   delete params.task;
 }
 
+/** Where the arguments of a call stand, for tools whose SDK hands on only what it could check by a schema of its kind. */
+const KEPT_ARGUMENTS = 'longcall/arguments';
+
+/** Puts the arguments of a `tools/call` into its `_meta` too, where they reach every tool. Changes the message in place. */
+export function keepArguments(message: unknown): void {
+  if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return;
+  const { params } = message;
+  const { _meta, arguments: given = {} } = params;
+  if (_meta !== undefined && !isJsonObject(_meta)) return; // Not a request; the SDK says so.
+  params._meta = { ..._meta, [KEPT_ARGUMENTS]: given };
+}
+
+/** The arguments of a call that went through {@link keepArguments}. */
+export function keptArguments(meta: unknown): JsonValue {
+  return (isJsonObject(meta) ? meta[KEPT_ARGUMENTS] : undefined) ?? {};
+}
+
 /** `params.task` of a call that went through {@link keepTask}; `undefined` when it had none. */
 export function keptTask(meta: unknown): unknown {
   return isJsonObject(meta) && Object.hasOwn(meta, KEPT_TASK) ? meta[KEPT_TASK] : undefined;

@@ -3,13 +3,14 @@ export { encodeError, internalError, invalidParams } from '../errors.ts';
 export {
   declaredCapabilities,
   mayList,
+  offeredTo,
   type TaskSupport,
   type TasksCapability,
   tasksCapability,
   toolExecution,
 } from './capabilities.ts';
 export { decodeCursor, encodeCursor } from './cursor.ts';
-export { decodeTask, keepTask, keptTask } from './decode.ts';
+export { decodeTask, keepArguments, keepTask, keptArguments, keptTask } from './decode.ts';
 export {
   type EncodeOptions,
   encodeHandle,
@@ -23,7 +24,7 @@ export {
 } from './encode.ts';
 export { methodNotFound, notCancellable } from './errors.ts';
 export { METHODS, REVISION, STATUS_NOTIFICATION } from './names.ts';
-export { forVersion } from './outgoing.ts';
+export { forVersion, withTasksOffered } from './outgoing.ts';
 export { keepToken, keptToken } from './progress-token.ts';
 export {
   type Asked,
@@ -33,4 +34,14 @@ export {
   encodeQuestionId,
 } from './questions.ts';
 export { plainResult } from './result.ts';
-export { decodeSession, encodeInitialize, encodeSession, readClient, readInitialize, type Session } from './session.ts';
+export {
+  agreedVersion,
+  decodeSession,
+  encodeInitialize,
+  encodeSession,
+  readClient,
+  readInitialize,
+  type Session,
+  sessionless,
+} from './session.ts';
+export { outputSchemaOf, withObjectContent } from './tool-schemas.ts';

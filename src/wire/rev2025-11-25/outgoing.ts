@@ -1,4 +1,5 @@
-import { isJsonObject } from '../../core/index.ts';
+import { isJsonObject, type Principal } from '../../core/index.ts';
+import { offeredTo } from './capabilities.ts';
 import { RELATED_TASK_META_KEY, REVISION } from './names.ts';
 
 const STATUS_NOTIFICATION = 'notifications/tasks/status';
@@ -31,6 +32,15 @@ export function forVersion(message: unknown, version: string | undefined): unkno
     return rest;
   });
   return { ...message, result: { ...result, tools: plain } };
+}
+
+/** The answer to an `initialize`, saying of tasks only what is offered to this caller. */
+export function withTasksOffered(message: unknown, principal: Principal | undefined): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.result)) return message;
+  const { result } = message;
+  if (!isJsonObject(result.capabilities) || !isJsonObject(result.capabilities.tasks)) return message;
+  const tasks = offeredTo(principal, result.capabilities.tasks);
+  return { ...message, result: { ...result, capabilities: { ...result.capabilities, tasks } } };
 }
 
 /** Before 2025-11-25 a question had one mode, without a name, and belonged to no task. */

@@ -59,6 +59,18 @@ function fits(capabilities: JsonObject): boolean {
   return JSON.stringify(capabilities).length <= MAX_DECLARED_LENGTH;
 }
 
+/** The version that the answer to an `initialize` settles on; `undefined` for any other message. */
+export function agreedVersion(message: unknown): string | undefined {
+  if (!isJsonObject(message) || !isJsonObject(message.result)) return undefined;
+  const { protocolVersion } = message.result;
+  return typeof protocolVersion === 'string' ? protocolVersion : undefined;
+}
+
+/** Of a request that belongs to no session: all that is known is the version it names, if it names one. */
+export function sessionless(version: string): Session {
+  return { id: '', version, capabilities: declaredCapabilities(undefined) };
+}
+
 /** Name and version a client gives itself, if it does. */
 export function readClient(clientInfo: unknown): { name: string; version?: string } | undefined {
   if (!isJsonObject(clientInfo) || typeof clientInfo.name !== 'string') return undefined;

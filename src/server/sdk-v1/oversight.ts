@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../core/index.ts';
+import type { Tasks } from '../../engine/index.ts';
+import { keepArguments, withTasksOffered } from '../../wire/rev2025-11-25/index.ts';
+import { isToolListRequest, withListings } from '../../wire/tool-list.ts';
+import { principalIfKnown } from '../principal.ts';
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '../sdk.ts';
+import type { Serving } from '../serving.ts';
+import { takingAnswers } from '../taking-answers.ts';
+import type { Connection } from './connection.ts';
+
+/**
+ * Looks at what comes and leaves, before the SDK and after it: what it does not know it is not shown, and what it could not
+ * say is said in its place. Changes the transport in place.
+ * @param listings of tools whose schemas are not of the SDK's kind
+ */
+export function oversee(
+  connection: Connection,
+  listings: ReadonlyMap<string, JsonObject>,
+  tasks: Tasks,
+  serving: Serving,
+): void {
+  const { transport } = connection;
+  const lists = new Set<RequestId>();
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    let outgoing: unknown = message;
+    if (connection.settle(message)) outgoing = withTasksOffered(message, connection.opener);
+    if ('result' in message && lists.delete(message.id)) outgoing = withListings(outgoing, listings);
+    return send(outgoing as JSONRPCMessage, options);
+  };
+  const { onmessage, onclose } = transport;
+  transport.onmessage = takingAnswers(tasks, serving, (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+    connection.note(message, extra ?? {}, (auth) => principalIfKnown(serving.principalOf, auth));
+    keepArguments(message);
+    if (isToolListRequest(message)) lists.add(message.id);
+    onmessage?.(message, extra);
+  });
+  transport.onclose = () => {
+    connection.end();
+    onclose?.();
+  };
+}
+
+/** In place, once the SDK has put its own handlers on the transport and before the first message can come. */
+export function beforeStart(transport: Transport, change: () => void): void {
+  const start = transport.start.bind(transport);
+  transport.start = () => {
+    transport.start = start;
+    change();
+    return start();
+  };
+}

@@ -1,0 +1,28 @@
+import type { Tasks } from '../engine/index.ts';
+import { principalIfKnown } from './principal.ts';
+import type { MessageExtraInfo } from './sdk.ts';
+import type { Serving } from './serving.ts';
+
+/**
+ * What hears the messages of a connection before its SDK does, and keeps answers to requests of ours to itself: the SDK
+ * knows nothing of those requests, and would call each answer an error.
+ * @param hear the SDK
+ */
+export function takingAnswers<Message extends object, Extra extends MessageExtraInfo>(
+  { logger }: Tasks,
+  { desk, principalOf }: Pick<Serving, 'desk' | 'principalOf'>,
+  hear: (message: Message, extra?: Extra) => void,
+): (message: Message, extra?: Extra) => void {
+  return (message, extra) => {
+    if ('method' in message || typeof (message as { id?: unknown }).id !== 'string') {
+      hear(message, extra);
+      return;
+    }
+    desk
+      .take(message, principalIfKnown(principalOf, extra?.authInfo))
+      .then((taken) => {
+        if (!taken) hear(message, extra);
+      })
+      .catch((error) => logger.warn({ error }, 'an answer could not be looked at'));
+  };
+}
