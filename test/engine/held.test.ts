@@ -4,7 +4,8 @@ import { isTerminal, LOCAL_PRINCIPAL, type Principal } from '../../src/core/inde
 import { text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
-import { pass, recordingLogger, settle, someTasks } from '../support/engine.ts';
+import { deferred, pass, recordingLogger, settle, someTasks } from '../support/engine.ts';
+import { interceptedStore } from '../support/intercepted-store.ts';
 import { mortal } from '../support/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 
@@ -158,6 +159,30 @@ describe('work that is held beside the engine', () => {
           'interrupted: the worker was stopped and the task was not run again, since its work ended with the process that did it',
       },
     });
+  });
+
+  it('is ended, and not left for others, when its process stops just as it is created', async () => {
+    const gate = deferred();
+    const arrived = deferred();
+    const writes: string[] = [];
+    const store = interceptedStore(async (method, call) => {
+      if (method === 'finish' || method === 'release') writes.push(method);
+      const value = await call();
+      if (method !== 'create') return value;
+      arrived.resolve();
+      await gate.promise;
+      return value;
+    });
+    const { engine, held } = holder({ store });
+    const holding = held.hold(REQUEST);
+    await arrived.promise;
+    const closed = engine.close();
+    await settle();
+    gate.resolve();
+    const { taskId } = await holding;
+    await closed;
+    expect(writes).toEqual(['finish']);
+    expect(String(held.signalOf(taskId).reason)).toContain('this process stops');
   });
 
   it('is failed as interrupted by whoever is left when its process dies; nobody runs it again', async () => {

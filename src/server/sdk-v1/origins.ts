@@ -33,6 +33,9 @@ interface Connecting {
 /** Requests of one connection that wait for their answer at once; older ones count as waiting for ever. */
 const WAITING = 10_000;
 
+/** An id that was used twice at once: from then on no answer under it says which request it is for. */
+const CONTESTED = 'contested';
+
 const running = new AsyncLocalStorage<Origin | undefined>();
 const owned = new WeakSet<Connecting>();
 
@@ -90,10 +93,11 @@ function letWorkOutlive(server: Connecting): void {
 
 /** In place, so that a transport stays the object its maker knows. */
 function watched(transport: Transport, principalOf: PrincipalOf | undefined): Transport {
-  const waiting = new Recent<unknown, Origin>(WAITING);
+  const waiting = new Recent<unknown, Origin | typeof CONTESTED>(WAITING);
   const answered = (id: unknown): void => {
     const origin = waiting.get(id);
-    if (origin !== undefined) origin.live = false;
+    if (origin === undefined || origin === CONTESTED) return;
+    origin.live = false;
     waiting.delete(id);
   };
   const start = transport.start.bind(transport);
@@ -109,8 +113,7 @@ function watched(transport: Transport, principalOf: PrincipalOf | undefined): Tr
           return running.run(undefined, handle);
         }
         const origin = originFor(message.method, transport, extra, principalOf);
-        // An id that is used twice at once: whichever answer comes, neither request counts as answered.
-        waiting.set(message.id, waiting.has(message.id) ? { ...origin } : origin);
+        waiting.set(message.id, waiting.has(message.id) ? CONTESTED : origin);
         return running.run(origin, handle);
       };
     }

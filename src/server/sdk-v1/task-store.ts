@@ -53,9 +53,10 @@ const INTERNAL_ERROR = -32603;
  * request that created them, and ended honestly when their process dies. For servers made with the SDK's version 1:
  * `new McpServer(info, { capabilities, taskStore: durableTaskStore(tasks), taskMessageQueue: taskMessageQueue() })`. The
  * server has to say whose requests it serves, see {@link ownTasks}.
- * @throws {RangeError} when an option is out of bounds.
+ * @throws {TypeError} {RangeError} when an argument cannot work, naming it.
  */
 export function durableTaskStore(tasks: Tasks, options: DurableTaskStoreOptions = {}): DurableTaskStore {
+  if (tasks?.engine === undefined) throw new TypeError('durableTaskStore: tasks must be what createTasks(…) gives');
   const { ttlMs, keepResultMs, pollIntervalMs } = options;
   for (const [field, value] of Object.entries({ ttlMs: ttlMs ?? undefined, keepResultMs, pollIntervalMs })) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;

@@ -91,8 +91,6 @@ export function jobs() {
   };
 }
 
-export type Jobs = ReturnType<typeof jobs>;
-
 /** A client of the SDK's version 1 on a connection of its own; `who` signs each of its requests. */
 export async function connected(
   tasks: Tasks,

@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEFAULTS } from '../../../src/core/index.ts';
 import { text } from '../../../src/engine/index.ts';
@@ -115,6 +117,29 @@ describe('work in the background', () => {
     expect(await store.getTask(taskId)).toMatchObject({ statusMessage: 'queued' });
     await store.storeTaskResult(taskId, 'completed', text('done') as never);
     expect(await inRequest(() => store.getTaskResult(taskId), ALICE)).toEqual(text('done'));
+  });
+
+  it('is not taken for such by an answer to another request of the same id', async () => {
+    const { store, created } = aStore();
+    const { taskId } = await created(ALICE);
+    const transport: Transport = { start: async () => {}, send: async () => {}, close: async () => {} };
+    const handled: (() => Promise<unknown>)[] = [];
+    const server = ownTasks({
+      async connect(to: Transport) {
+        to.onmessage = () => void handled.push(AsyncResource.bind(() => store.getTask(taskId)));
+        await to.start();
+      },
+    });
+    await server.connect(transport);
+    const extra = { authInfo: authOf('bob') };
+    const request = () => transport.onmessage?.({ jsonrpc: '2.0', id: 1, method: 'tools/call' }, extra);
+    const answer = () => transport.send({ jsonrpc: '2.0', id: 1, result: {} });
+    request();
+    request();
+    await answer();
+    request();
+    await answer();
+    expect(await Promise.all(handled.map((look) => look()))).toEqual([null, null, null]);
   });
 
   it('ends its task also while somebody else is served', async () => {
@@ -286,6 +311,29 @@ describe('what is on record of a task of registerToolTask', () => {
   });
 });
 
+describe('polls of a task of registerToolTask', () => {
+  it('[G2-S-62] have their turn; looks of the SDK and of the author do not wait', async () => {
+    const { store, created, clock } = aStore({}, { maxPollsPerSecond: 1 });
+    const { taskId } = await created(ALICE);
+    const poll = () => inRequest(() => store.getTask(taskId), { ...ALICE, method: 'tasks/get' });
+    await poll();
+    await poll();
+    let late = false;
+    const third = poll().then((task) => {
+      late = true;
+      return task;
+    });
+    await settle();
+    expect(late).toBe(false);
+    for (const method of ['tasks/result', 'tools/call']) {
+      expect(await inRequest(() => store.getTask(taskId), { ...ALICE, method })).toMatchObject({ taskId });
+    }
+    expect(late).toBe(false);
+    clock.advance(1_000);
+    expect(await third).toMatchObject({ taskId });
+  });
+});
+
 describe('options', () => {
   it.each([
     [{ ttlMs: 0 }, 'durableTaskStore: ttlMs must be a whole number of at least 1, got 0'],
@@ -293,6 +341,10 @@ describe('options', () => {
     [{ pollIntervalMs: Number.NaN }, 'pollIntervalMs'],
   ])('refuses %j', (options, message) => {
     expect(() => durableTaskStore(someTasks().tasks, options)).toThrow(message);
+  });
+
+  it('refuses to keep tasks nowhere', () => {
+    expect(() => durableTaskStore({} as never)).toThrow('tasks must be what createTasks(…) gives');
   });
 
   it('refuses what is no server, no function, and what is connected', () => {
