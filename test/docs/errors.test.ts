@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type McpServer, OAuthErrorCode, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import ts from 'typescript';
@@ -7,6 +9,7 @@ import { EXIT } from '../../src/cli/errors.ts';
 import * as core from '../../src/core/index.ts';
 import type { Tasks } from '../../src/engine/index.ts';
 import { bearerTokens, createTaskHandler } from '../../src/server/index.ts';
+import { listen } from '../../src/server/listen.ts';
 import { encodeError } from '../../src/wire/errors.ts';
 import { guarded } from '../server/auth/guarded.ts';
 import { serve } from '../server/peer.ts';
@@ -91,6 +94,7 @@ const refused: [status: number, code: number | undefined, (tools: Refusing) => P
   [403, undefined, ({ token }) => token('narrow')],
   [503, undefined, ({ token }) => token('unchecked')],
   [500, undefined, () => broken()],
+  [408, undefined, () => slow()],
 ];
 
 interface Refusing {
@@ -159,12 +163,24 @@ async function broken(): Promise<Response> {
   return fetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers: everyPost, body: ping }));
 }
 
+/** What is answered to who sends half a request. */
+async function slow(): Promise<Response> {
+  const never = 600_000;
+  const times = { headMs: 50, requestMs: never, idleMs: never, stalledMs: never };
+  const { port, close } = await listen(async () => new Response(null), { port: 0 }, times);
+  onTestFinished(close);
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST /mcp HTTP/1.1\r\n');
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  return new Response(null, { status: Number(/^HTTP\/1\.1 (\d+) /.exec(answer.toString())?.[1]) });
+}
+
 describe('codes and statuses', () => {
   it.each(refused)('%i with %s is what a server answers', async (status, code, provoke) => {
     const response = await provoke(await refusing());
     const body = (await response.text()).replace(/^[\s\S]*?data: /, '');
-    const { error } = JSON.parse(body) as { error: { code: number } | string };
-    expect({ status: response.status, code: typeof error === 'string' ? undefined : error.code }).toEqual({
+    const { error } = (body === '' ? {} : JSON.parse(body)) as { error?: { code: number } | string };
+    expect({ status: response.status, code: typeof error === 'object' ? error.code : undefined }).toEqual({
       status,
       code: code ?? (status === 500 ? -32603 : undefined),
     });

@@ -15,15 +15,25 @@ export interface Citation {
 // Loose on purpose: `[G3-S-1]` or `[G3-S-11, G3-S-12]` has to come out as an id nobody knows, not go unseen.
 const idInTitle = /\[((?:G\d[A-Z]?-|GW-|C-\d)[^\]]*)\]/g;
 const testNames = ['it', 'test', 'describe', 'suite'];
+const groups = new Set(['describe', 'suite']);
 const silencing = new Set(['skip', 'todo', 'fails']);
 // `it.each(rows)` returns the function that takes the title; its own arguments hold none.
 const returnsTest = new Set(['each', 'for', 'skipIf', 'runIf', 'extend']);
 
-/** The citations in one test file. Only titles count: an id in a comment or in a test's body is none. */
-export function citationsIn(file: string, source: string): Citation[] {
+/** A test, or a group of them, as its title has it: what is only known at run time is left out. */
+export interface Titled {
+  title: string;
+  line: number;
+  /** False for a test that is skipped, still to be written, or expected to fail: such a test shows nothing. */
+  runs: boolean;
+  kind: 'test' | 'group';
+}
+
+/** Everything in one test file that has a title. */
+export function titlesIn(file: string, source: string): Titled[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const roots = new Set(testNames);
-  const found: Citation[] = [];
+  const found: Titled[] = [];
 
   function visit(node: ts.Node, silenced: boolean): void {
     if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer) {
@@ -36,12 +46,19 @@ export function citationsIn(file: string, source: string): Citation[] {
       inner ||= chain.names.some((name) => silencing.has(name)) || node.arguments.some(isSilencingOption);
       const title = node.arguments[0] ? textOf(node.arguments[0]) : '';
       const line = tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
-      for (const [, id] of title.matchAll(idInTitle)) found.push({ id: id!, file, line, runs: !inner });
+      found.push({ title, line, runs: !inner, kind: groups.has(chain.root) ? 'group' : 'test' });
     }
     ts.forEachChild(node, (child) => visit(child, inner));
   }
   visit(tree, false);
   return found;
+}
+
+/** The citations in one test file. Only titles count: an id in a comment or in a test's body is none. */
+export function citationsIn(file: string, source: string): Citation[] {
+  return titlesIn(file, source).flatMap(({ title, line, runs }) =>
+    [...title.matchAll(idInTitle)].map(([, id]) => ({ id: id!, file, line, runs })),
+  );
 }
 
 /** The citations in all test files below `test/`. */
