@@ -6,8 +6,11 @@ import { cannot, type Inability } from '../test/interop/cannot.ts';
 import type { Peer, PeerKind } from './interop/peer.ts';
 import { extTasks, extTasksLegacy } from './interop/peers/ext-tasks.ts';
 import { gemini } from './interop/peers/gemini.ts';
+import { goSdk, goSdkLegacy } from './interop/peers/go.ts';
 import { inspector, inspectorLegacy } from './interop/peers/inspector.ts';
 import { aiSdk, langchain, openAiAgents } from './interop/peers/libraries.ts';
+import { fastMcp, fastMcpNaming, pythonSdkV1, pythonSdkV2, pythonSdkV2Legacy } from './interop/peers/python.ts';
+import { rmcp } from './interop/peers/rust.ts';
 import { sdkV1 } from './interop/peers/sdk-v1.ts';
 import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
 import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
@@ -28,6 +31,14 @@ const KINDS: readonly PeerKind[] = [
   openAiAgents,
   langchain,
   gemini,
+  pythonSdkV1,
+  pythonSdkV2,
+  pythonSdkV2Legacy,
+  fastMcp,
+  fastMcpNaming,
+  goSdk,
+  goSdkLegacy,
+  rmcp,
 ];
 const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
 /** No scenario takes longer, and no client takes longer to leave, in milliseconds. */
@@ -48,8 +59,9 @@ if (chosen.length === 0) problem(`there is no such scenario; there are ${SCENARI
 for (const name of Object.keys(cannot)) {
   if (!KINDS.some((kind) => kind.name === name)) problem(`test/interop/cannot.ts speaks of ${name}, which is no peer`);
 }
+void prepareAll();
 for (const kind of kinds) {
-  for (const transport of TRANSPORTS) {
+  for (const transport of kind.transports ?? TRANSPORTS) {
     if (interrupted) break;
     await visit(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
   }
@@ -59,6 +71,13 @@ if (interrupted) problem('interrupted');
 console.log(`interop: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 // Not left to what clients may have forgotten to close.
 process.exit(failed === 0 ? 0 : 1);
+
+/** While the first clients play, what the others need is fetched and built; why it cannot be is told when they are to play. */
+async function prepareAll(): Promise<void> {
+  for (const { prepare } of kinds) {
+    if (!interrupted) await prepare?.().catch(() => {});
+  }
+}
 
 /** One client and one server play all scenarios. */
 async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
@@ -76,10 +95,11 @@ async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
     return peer;
   };
   try {
+    await kind.prepare?.(); // Takes as long as it takes.
     await join();
     for (const name of scenarios) {
       if (interrupted) return;
-      const unable = cannot[kind.name]?.[name];
+      const unable = inability(kind, name, transport);
       if (unable !== undefined && unable.triedForMs === undefined) {
         skip(name, unable.reason);
         continue;
@@ -103,9 +123,14 @@ async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
   }
 
   async function reconnect(): Promise<Peer> {
-    if (transport === 'stdio') await leave(); // Its connection has died with the server.
+    if (transport === 'stdio' || kind.endsWithServer) await leave(); // Its connection has died with the server.
     return join();
   }
+}
+
+function inability({ name }: PeerKind, scenario: ScenarioName, transport: TransportName): Inability | undefined {
+  const found = cannot[name]?.[scenario];
+  return found?.over === undefined || found.over === transport ? found : undefined;
 }
 
 function report(name: ScenarioName, error: Error | undefined, unable: Inability | undefined, ms: number): void {

@@ -1,5 +1,5 @@
 import type { ScenarioName } from './scenarios.ts';
-import type { ServerOptions, Site } from './site.ts';
+import type { ServerOptions, Site, TransportName } from './site.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -41,11 +41,20 @@ export interface PeerKind {
   name: string;
   /** It takes part in tasks as a protocol, and does not just read what a call says about them. */
   native: boolean;
-  /** It passes the text of a result on, and nothing else. */
-  tellsOnlyText?: boolean;
+  /** It passes the text of a result on, or of one that reports a failure, and nothing else. */
+  tellsOnlyText?: 'of all' | 'of failures';
+  /** A connection that breaks during a request ends the whole client, over HTTP too: who goes on needs a new one. */
+  endsWithServer?: boolean;
   server?: ServerOptions;
   /** @default all */
+  transports?: readonly TransportName[];
+  /** @default all */
   scenarios?: readonly ScenarioName[];
+  /**
+   * Fetches and builds what it takes to connect; until then, `connect` waits for it.
+   * @throws {NotInstallableError} where this machine cannot
+   */
+  prepare?(): Promise<unknown>;
   connect(site: Site): Promise<Peer>;
 }
 

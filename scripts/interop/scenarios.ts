@@ -1,6 +1,6 @@
 // What every client is asked to do with a server of ours.
 import assert from 'node:assert/strict';
-import type { Followed, Outcome, Peer, PeerKind } from './peer.ts';
+import { type Followed, type Outcome, type Peer, type PeerKind, refused } from './peer.ts';
 import { type Site, until } from './site.ts';
 
 export const SCENARIOS = [
@@ -9,7 +9,9 @@ export const SCENARIOS = [
   'progress',
   'question',
   'tool-error',
+  'odd-error',
   'protocol-error',
+  'unknown',
   'cancel',
   'result-twice',
   'list',
@@ -39,7 +41,7 @@ export const play: Readonly<Record<ScenarioName, (stage: Stage) => Promise<void>
     site.open(gate);
     const outcome = await followed.outcome;
     assert.equal(textOf(outcome), 'walked 3');
-    if (!kind.tellsOnlyText) assert.deepEqual(structured(outcome), { walked: 3 });
+    if (kind.tellsOnlyText !== 'of all') assert.deepEqual(structured(outcome), { walked: 3 });
   },
 
   async progress({ site, peer, gate }) {
@@ -65,12 +67,8 @@ export const play: Readonly<Record<ScenarioName, (stage: Stage) => Promise<void>
     assert.deepEqual(asked, ['Which colour?']);
   },
 
-  async 'tool-error'({ peer }) {
-    const { outcome } = await peer.start('report', {});
-    const ended = await outcome;
-    assert.equal(textOf(ended), 'no such film');
-    assert.equal(ended.status === 'result' && ended.result.isError, true);
-  },
+  'tool-error': (stage) => failing(stage, 'report'), // C-001
+  'odd-error': (stage) => failing(stage, 'misreport'), // C-005
 
   async 'protocol-error'({ peer }) {
     const { outcome } = await peer.start('broken', {});
@@ -78,6 +76,17 @@ export const play: Readonly<Record<ScenarioName, (stage: Stage) => Promise<void>
     assert.ok(ended.status === 'error', JSON.stringify(ended));
     assert.match(ended.message, /the projector broke/);
     assert.equal(ended.code, -32050);
+  },
+
+  // C-010: for each id that is none an error, so that nobody waits for it.
+  async unknown({ kind, peer }) {
+    const outcome = await peer.outcome('tsk_AAAAAAAAAAAAAAAAAAAAAAAA').catch(refused);
+    if (kind.native) {
+      assert.ok(outcome.status === 'error', JSON.stringify(outcome));
+      assert.equal(outcome.code, -32602);
+    } else {
+      assert.match(textOf(outcome), /^No task of yours has the id "tsk_A{24}"/);
+    }
   },
 
   async cancel({ site, peer, gate }) {
@@ -117,6 +126,15 @@ export const play: Readonly<Record<ScenarioName, (stage: Stage) => Promise<void>
     );
   },
 };
+
+/** A tool that reports a failure has done what it was asked to: whoever asked gets that report, and all of it. */
+async function failing({ kind, peer }: Stage, tool: string): Promise<void> {
+  const { outcome } = await peer.start(tool, {});
+  const ended = await outcome;
+  assert.equal(textOf(ended), 'no such film');
+  assert.equal(ended.status === 'result' && ended.result.isError, true);
+  if (kind.tellsOnlyText === undefined) assert.deepEqual(structured(ended), { missing: 7 });
+}
 
 async function walked(peer: Peer, site: Site, gate: string): Promise<{ taskId: string; first: Outcome }> {
   const followed = await peer.start('walk', { gate, steps: 2, at: 1 });

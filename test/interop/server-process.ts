@@ -37,7 +37,12 @@ for (const support of ['optional', 'required'] as const) {
 
   tasks.registerTool(
     name('walk'),
-    { description: 'Walks some steps, and waits at one of them for its gate', inputSchema: walk, task },
+    {
+      description: 'Walks some steps, and waits at one of them for its gate',
+      inputSchema: walk,
+      outputSchema: z.object({ walked: z.number() }),
+      task,
+    },
     async ({ gate, steps, at }, context) => {
       for (let n = 1; n <= steps; n += 1) {
         await context.step(`step ${n}`, async ({ signal }) => {
@@ -50,7 +55,9 @@ for (const support of ['optional', 'required'] as const) {
     },
   );
 
-  tasks.registerTool(name('ask'), { description: 'Asks for a colour', task }, async (_args, context) => {
+  // Who comes for a question later than twice this is asked where it listens as well.
+  const asking = { ...task, pollIntervalMs: 250 };
+  tasks.registerTool(name('ask'), { description: 'Asks for a colour', task: asking }, async (_args, context) => {
     const schema = z.object({ colour: z.string() });
     const answer = await context.ask('colour', { message: 'Which colour?', schema });
     return text(answer.action === 'accept' ? `painted ${answer.content.colour}` : `not painted: ${answer.action}`);
@@ -69,8 +76,15 @@ for (const support of ['optional', 'required'] as const) {
 
   tasks.registerTool(name('report'), { description: 'Reports that it went wrong', task }, () => ({
     ...text('no such film'),
+    structuredContent: { missing: 7 },
     isError: true,
   }));
+
+  tasks.registerTool(
+    name('misreport'),
+    { description: 'Reports the same, though it promises a film', outputSchema: z.object({ film: z.string() }), task },
+    () => ({ ...text('no such film'), structuredContent: { missing: 7 }, isError: true }),
+  );
 
   tasks.registerTool(name('broken'), { description: 'Ends in a JSON-RPC error', task }, () => {
     throw Object.assign(new Error('the projector broke'), { code: -32050, data: { reel: 3 } });

@@ -23,7 +23,7 @@ const cache = join(import.meta.dirname, '../../../.cache');
 export const gemini: PeerKind = {
   name: `gemini-cli ${VERSION}`,
   native: false,
-  tellsOnlyText: true,
+  tellsOnlyText: 'of all',
   server: { detachAfterMs: 300 },
   async connect(site) {
     const model = new StandIn();
