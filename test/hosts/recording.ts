@@ -43,9 +43,12 @@ export interface EventLine extends Place {
   http?: { status?: number; headers: Record<string, string> };
 }
 
-/** @param name of a file in `recordings/`, without its ending */
-export function loadRecording(name: string): Recording {
-  const path = join(import.meta.dirname, 'recordings', `${name}.jsonl`);
+/**
+ * @param name of a file, without its ending
+ * @param folder where it is; those of hosts, unless said otherwise
+ */
+export function loadRecording(name: string, folder: string = join(import.meta.dirname, 'recordings')): Recording {
+  const path = join(folder, `${name}.jsonl`);
   const rows = readFileSync(path, 'utf8').trimEnd().split('\n');
   const [head, ...rest] = rows.map((row) => JSON.parse(row) as Json);
   const segments: Segment[] = [];
