@@ -12,6 +12,7 @@ import { attach } from './attach.ts';
 import type { Authentication } from './auth/authentication.ts';
 import { endingWithToken } from './auth/expiring.ts';
 import { gate } from './auth/gate.ts';
+import { closedResponse } from './closed.ts';
 import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
 import { hostOn } from './host-v2.ts';
@@ -59,7 +60,9 @@ export function createTaskHandler(
   });
   const listens = listenFront(tasks, serving, { maxBytes, inner: handler.fetch });
   const front = legacyFront(tasks, serving, { maxBytes, inner: listens.fetch });
-  const serve: McpHttpHandler['fetch'] = (request, requestOptions) => {
+  let closed = false;
+  const serve: McpHttpHandler['fetch'] = async (request, requestOptions) => {
+    if (closed) return closedResponse();
     const served = front(request, requestOptions)
       .then(withoutNullId)
       .then((response) => withRetryAfter(request, response));
@@ -69,6 +72,7 @@ export function createTaskHandler(
     ...handler,
     fetch: auth === undefined ? serve : guarded(auth, tasks, options, serve),
     close: async () => {
+      closed = true;
       leave(tasks);
       await handler.close();
       await listens.close();

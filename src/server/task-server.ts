@@ -5,6 +5,7 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
+import { closedResponse } from './closed.ts';
 import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
 import { leave } from './leaving.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
@@ -33,7 +34,10 @@ export interface TaskServer extends AsyncDisposable {
    * @param options what a verified token says, as `authInfo`; tasks then belong to its issuer and subject
    */
   fetch(request: Request, options?: McpHandlerRequestOptions): Promise<Response>;
-  /** Stops serving, lets running tasks finish for `drainMs`, hands back the rest, closes the store. */
+  /**
+   * Stops serving, lets running tasks finish for `drainMs`, hands back the rest, closes the store. Inside an HTTP server of
+   * yours, close that afterwards: until then, requests are answered 503.
+   */
   close(): Promise<void>;
 }
 
@@ -63,6 +67,7 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
   let embedded: ReturnType<typeof createTaskHandler> | undefined;
   let stdio: StdioTaskServer | undefined;
   let removeHandlers: (() => void) | undefined;
+  let closed = false;
 
   return {
     async listen(listenOptions = {}) {
@@ -86,11 +91,13 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       stdio ??= serveTaskStdio(tasks, factory, options);
       return stdio;
     },
-    fetch(request, requestOptions) {
+    async fetch(request, requestOptions) {
+      if (closed) return closedResponse();
       embedded ??= handler(options);
       return embedded.fetch(request, requestOptions);
     },
     async close() {
+      closed = true;
       leave(tasks);
       removeHandlers?.();
       // Nothing new comes in, while streams that are open get their last word.
