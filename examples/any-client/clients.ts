@@ -25,14 +25,19 @@ export interface Clients {
 
 type Story = (clients: Clients) => Promise<void>;
 
+/** A server in a process of its own. */
+export interface HttpServer {
+  url: string;
+  /** Asks it to stop. Resolves to its exit code. */
+  stop(): Promise<number | null>;
+}
+
 const START_WITHIN_MS = 20_000;
 
 /** Runs `story` over each transport; `--transport http` or `stdio` on the command line asks for one of them. */
 export async function onEachTransport(server: URL, story: Story): Promise<void> {
   const { values } = parseArgs({ options: { transport: { type: 'string' } } });
-  const folder = mkdtempSync(join(tmpdir(), 'longcall-example-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+  const folder = scratchFolder();
   for (const transport of values.transport === undefined ? ['http', 'stdio'] : [values.transport]) {
     console.log(`over ${transport}`);
     const env = { TASKS_DB: join(folder, transport, 'tasks.db') };
@@ -42,7 +47,31 @@ export async function onEachTransport(server: URL, story: Story): Promise<void> 
   }
 }
 
-async function overHttp(file: URL, env: Record<string, string>, story: Story): Promise<void> {
+/** Runs `story` with a server that only speaks HTTP. */
+export async function onServer(
+  file: URL,
+  story: (clients: Clients, server: HttpServer) => Promise<void>,
+): Promise<void> {
+  await overHttp(file, { TASKS_DB: join(scratchFolder(), 'tasks.db') }, story);
+}
+
+let folder: string | undefined;
+
+function scratchFolder(): string {
+  if (folder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'longcall-example-'));
+    process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+    process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+    folder = made;
+  }
+  return mkdtempSync(join(folder, 'run-'));
+}
+
+async function overHttp(
+  file: URL,
+  env: Record<string, string>,
+  story: (clients: Clients, server: HttpServer) => Promise<void>,
+): Promise<void> {
   const server = spawn(process.execPath, nodeArgs(file), {
     env: { ...process.env, ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,7 +87,11 @@ async function overHttp(file: URL, env: Record<string, string>, story: Story): P
     const clients = { modern: await connectHttp(url), sdkV1: clientV1(), plain: plainClient() };
     await clients.sdkV1.connect(new HttpTransportV1(new URL(url)) as never);
     await clients.plain.connect(new StreamableHTTPClientTransport(new URL(url)));
-    await tell(story, clients);
+    const stop = async () => {
+      server.kill('SIGTERM');
+      return (await exited)[0] as number | null;
+    };
+    await tell((connected) => story(connected, { url, stop }), clients);
   } finally {
     kill();
     await exited;
