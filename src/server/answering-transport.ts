@@ -15,8 +15,9 @@ export function answeringTransport(transport: Transport, tasks: Tasks, serving: 
   };
   transport.onclose = () => outer.onclose?.();
   transport.onerror = (error) => outer.onerror?.(error);
-  transport.onmessage = takingAnswers(tasks, serving, (message: JSONRPCMessage, extra?: MessageExtraInfo) =>
-    outer.onmessage?.(message, extra),
-  );
+  transport.onmessage = takingAnswers(tasks, serving, {
+    hear: (message: JSONRPCMessage, extra?: MessageExtraInfo) => outer.onmessage?.(message, extra),
+    send: (message) => outer.send(message as JSONRPCMessage),
+  });
   return outer;
 }

@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isJsonObject, type Principal, Recent } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { encodeTooDeep, isTooDeep } from '../wire/depth.ts';
 import { METHODS as FIRST_DRAFT_METHODS } from '../wire/rev-sep-1686/index.ts';
 import { encodeSession, METHODS, readInitialize, type Session } from '../wire/rev2025-11-25/index.ts';
 import { REVISION } from '../wire/rev2026-07-28/index.ts';
@@ -47,6 +48,9 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
   return async (incoming, requestOptions) => {
     // Read for the SDK too, which makes a copy of every body that it reads by itself.
     const read = incoming.method === 'POST' ? await readOnce(incoming, requestOptions, maxBytes) : undefined;
+    if (read !== undefined && 'body' in read && isTooDeep(read.body)) {
+      return Response.json(encodeTooDeep(read.body), { status: 400 });
+    }
     if (read !== undefined && 'refused' in read) return read.refused;
     const request = read !== undefined && 'unread' in read ? read.unread : incoming;
     const options =

@@ -84,6 +84,53 @@ describe('the headers of a call', () => {
   });
 });
 
+/** A list in a list in a list, as text: nothing that builds JSON would go as deep. */
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+describe('a message that is nested', () => {
+  const send = async (levels: number, method: string, params: Json) => {
+    const { peer, untouched } = await aTask();
+    const message = peer.request(method, params);
+    const body = JSON.stringify(message).replace('"HERE"', nested(levels));
+    const headers = {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      'mcp-name': params['name'] as string,
+    };
+    const reply = await peer.postText(body, { headers });
+    await untouched();
+    return { reply, message };
+  };
+
+  it.each<[string, string, Json]>([
+    ['the arguments', 'tools/call', { name: 'deep', arguments: { deep: 'HERE' } }],
+    ['the answers', 'tasks/update', { taskId: 'x', inputResponses: 'HERE' }],
+    ['the task id', 'tasks/get', { taskId: 'HERE' }],
+    ['what nobody asked for', 'tools/list', { more: 'HERE' }],
+  ])('in %s, deeper than anybody needs, is refused, and changes nothing', async (_, method, params) => {
+    for (const levels of [10_000, 100_000]) {
+      const { reply, message } = await send(levels, method, params);
+      expect(reply).toMatchObject({ status: 400, message: { id: message['id'], error: { code: -32600 } } });
+      expect(reply.error.message).toBe('Invalid Request: nested more than 1000 levels deep');
+    }
+  });
+
+  it('in its capabilities too', async () => {
+    const { peer } = await aTask();
+    const message = peer.request('tools/list', {}, { capabilities: { extensions: { deep: 'HERE' } } });
+    const body = JSON.stringify(message).replace('"HERE"', nested(10_000));
+    const reply = await peer.postText(body, {
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
+    });
+    expect(verdict(reply)).toEqual({ status: 400, code: -32600 });
+  });
+
+  it('is served down to a depth that nobody needs', async () => {
+    const { reply } = await send(900, 'tools/call', { name: 'deep', arguments: { deep: 'HERE' } });
+    expect(reply.result).toMatchObject({ resultType: 'task', status: 'working' });
+  });
+});
+
 describe('the _meta of a request', () => {
   const complete = { [PROTOCOL_VERSION]: '2026-07-28', [CAPABILITIES]: {} };
   const post = (peer: Peer, method: string, params: unknown) => peer.post({ jsonrpc: '2.0', id: 7, method, params });
@@ -205,16 +252,6 @@ describe('a body', () => {
     });
     expect(verdict(reply)).toEqual({ status: 400, code: expect.toBeOneOf([-32700, -32600, -32602]) });
     expect(reply.body).not.toMatch(/\.ts|node_modules|"id":(null|1\.5|\{)/);
-    await untouched();
-  });
-
-  it('whose arguments are too deep to be stored is an internal error, and creates nothing [G3-S-49]', async () => {
-    const { peer, untouched } = await aTask();
-    const message = peer.request('tools/call', { name: 'deep', arguments: { deep: 'HERE' } });
-    const body = JSON.stringify(message).replace('"HERE"', `${'['.repeat(100_000)}${']'.repeat(100_000)}`);
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'deep' };
-    const { status, error } = await peer.postText(body, { headers });
-    expect({ status, error }).toEqual({ status: 200, error: { code: -32603, message: 'Internal error' } });
     await untouched();
   });
 

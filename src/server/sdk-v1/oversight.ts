@@ -29,11 +29,14 @@ export function oversee(
     return send(outgoing as JSONRPCMessage, options);
   };
   const { onmessage, onclose } = transport;
-  transport.onmessage = takingAnswers(tasks, serving, (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
-    connection.note(message, extra ?? {}, (auth) => principalIfKnown(serving.principalOf, auth));
-    keepArguments(message);
-    if (isToolListRequest(message)) lists.add(message.id);
-    onmessage?.(message, extra);
+  transport.onmessage = takingAnswers(tasks, serving, {
+    hear: (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+      connection.note(message, extra ?? {}, (auth) => principalIfKnown(serving.principalOf, auth));
+      keepArguments(message);
+      if (isToolListRequest(message)) lists.add(message.id);
+      onmessage?.(message, extra);
+    },
+    send: (message) => send(message as JSONRPCMessage, onStreamOf(message)),
   });
   transport.onclose = () => {
     connection.end();
@@ -49,4 +52,9 @@ export function beforeStart(transport: Transport, change: () => void): void {
     change();
     return start();
   };
+}
+
+/** Where requests have streams of their own, an answer goes out on that of its request. */
+function onStreamOf(answer: object): { relatedRequestId?: RequestId } {
+  return 'id' in answer ? { relatedRequestId: answer.id as RequestId } : {};
 }
