@@ -42,6 +42,11 @@ export class ListenDesk {
     this.#serving = serving;
   }
 
+  /** Principals that have subscriptions. */
+  get size(): number {
+    return this.#held.size;
+  }
+
   /** A listen request, if it asks for anything of ours. */
   read(message: unknown): Listen | undefined {
     const listen = readListen(message, (uri) => this.#serving.resources && uri.startsWith(TASK_URIS));

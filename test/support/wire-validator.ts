@@ -46,10 +46,11 @@ export function createWireValidator({
   const violations: Violation[] = [];
   const histories = new TaskHistories();
   let checked = 0;
-  const connect = (taskTokens = new Map<unknown, number>()) =>
+  const connect = (taskTokens = new Map<unknown, number>(), session = false) =>
     new WireConnection({
       histories,
       taskTokens,
+      session,
       nullErrorId,
       firstDraft,
       count: () => {
@@ -68,7 +69,7 @@ export function createWireValidator({
       wrapFetch(fetch, {
         connection: (sessionId) => {
           if (sessionId === undefined) return connect(tokensWithoutSession);
-          const known = sessions.get(sessionId) ?? connect();
+          const known = sessions.get(sessionId) ?? connect(undefined, true);
           sessions.set(sessionId, known);
           return known;
         },

@@ -32,7 +32,8 @@ import { isRequestId, type RequestId, Subscriptions } from './subscriptions.ts';
 import { type Baseline, capabilityProblems, type TaskHistories } from './task-histories.ts';
 import { type Problem, type Violation, WireViolationError } from './violation.ts';
 
-interface OpenRequest {
+/** A request that has no answer yet. */
+export interface OpenRequest {
   method: string;
   revision: WireRevision;
   /** What the session or header says, which may be older than the schema we hold it against. */
@@ -50,6 +51,8 @@ export interface ConnectionOptions {
   /** Called for each message checked. */
   count: () => void;
   report: (violations: readonly Violation[]) => void;
+  /** Belongs to a session, which only versions before 2026-07-28 have, whatever single requests say. @default false */
+  session?: boolean;
   /** JSON-RPC wants `id: null` where the request's id could not be read, the schema wants none. */
   nullErrorId: 'refuse' | 'accept';
   /** The server speaks the first draft of tasks in sessions before 2025-11-25. @default false */
@@ -72,27 +75,39 @@ export class WireConnection {
   /** Ids of tasks by the first draft: asked for, and told of. */
   readonly #asked = new Set<string>();
   readonly #told = new Set<string>();
+  #isAgreed = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#subscriptions = new Subscriptions(options.histories);
     this.#progress = new ProgressTokens(options.taskTokens);
+    if (options.session) this.#revision = '2025-11-25';
   }
 
-  /** Takes note of what a client sends. `revision` is for requests that do not say it: that of the header or session. */
-  observeRequest(message: unknown, revision?: string): void {
-    if (Array.isArray(message)) for (const one of message) this.observeRequest(one, revision);
-    if (!isObject(message) || 'result' in message || 'error' in message) return;
-    const method = String(message['method']); // Malformed as it may be, it can be answered.
+  /** The version was agreed at `initialize`, elsewhere: from now on it counts, and no header. */
+  agreed(version: string): void {
+    this.#version = version;
+    this.#isAgreed = true;
+  }
+
+  /**
+   * Takes note of what a client sends. `revision` is for requests that do not say it: that of the header or session.
+   * @returns the requests in it
+   */
+  observeRequest(message: unknown, revision?: string): OpenRequest[] {
+    if (Array.isArray(message)) return message.filter(isObject).flatMap((one) => this.observeRequest(one, revision));
+    if (!isObject(message) || (!('method' in message) && ('result' in message || 'error' in message))) return [];
+    const method = typeof message['method'] === 'string' ? message['method'] : ''; // Malformed, it can be answered.
     const params = objectAt(message, 'params');
     const meta = objectAt(params, '_meta');
-    this.#revision = revisionOf(method, meta, revision) ?? this.#revision ?? '2025-11-25';
-    this.#version = revision ?? this.#version;
+    const own = revisionOf(method, meta, revision) ?? this.#revision ?? '2025-11-25';
+    if (this.#options.session !== true) this.#revision = own;
+    if (!this.#isAgreed) this.#version = revision ?? this.#version;
     const id = message['id'];
-    if (!isRequestId(id)) return;
+    if (!isRequestId(id)) return [];
     const request: OpenRequest = {
       method,
-      revision: this.#revision,
+      revision: own,
       version: this.#version,
       params,
       capabilities: objectAt(meta, metaKey.clientCapabilities),
@@ -103,16 +118,20 @@ export class WireConnection {
     const own = askedTaskId(params);
     if (own !== undefined) this.#asked.add(own);
     if (method === 'subscriptions/listen') this.#subscriptions.opened(id, params);
+    return [request];
   }
 
-  /** @throws {@link WireViolationError} when the message is not one the server may send here and now. */
-  checkOutgoing(message: unknown): void {
+  /**
+   * @param among the requests that can be answered here. @default all that are open
+   * @throws {@link WireViolationError} when the message is not one the server may send here and now.
+   */
+  checkOutgoing(message: unknown, among?: readonly OpenRequest[]): void {
     if (Array.isArray(message) && this.#revision === '2025-11-25') {
-      for (const one of message) this.checkOutgoing(one);
+      for (const one of message) this.checkOutgoing(one, among);
       return;
     }
     this.#options.count();
-    const { method, problems } = this.#check(message);
+    const { method, problems } = this.#check(message, among);
     if (problems.length > 0) this.fail(method, message, problems);
   }
 
@@ -122,7 +141,7 @@ export class WireConnection {
     throw new WireViolationError(violations);
   }
 
-  #check(message: unknown): { method: string; problems: Problem[] } {
+  #check(message: unknown, among: readonly OpenRequest[] | undefined): { method: string; problems: Problem[] } {
     const revision = this.#revision ?? '2026-07-28';
     if (!isObject(message)) return { method: '(none)', problems: [{ path: '', reason: 'must be a JSON-RPC message' }] };
     const kinds = ['method', 'result', 'error'].filter((name) => name in message);
@@ -139,15 +158,17 @@ export class WireConnection {
       const own = 'id' in message ? this.#serverRequest(revision, message) : this.#notification(revision, message);
       return { method, problems: [...problems, ...own] };
     }
-    const request = this.#settle(message['id']);
+    const request = this.#settle(message['id'], among);
     const method = request?.method ?? '(no request)';
     const own = kinds[0] === 'error' ? this.#error(request, revision, message) : this.#result(request, message);
     return { method, problems: [...problems, ...own] };
   }
 
-  #settle(id: unknown): OpenRequest | undefined {
+  #settle(id: unknown, among: readonly OpenRequest[] | undefined): OpenRequest | undefined {
     if (!isRequestId(id)) return undefined;
-    const [request, ...others] = this.#open.get(id) ?? [];
+    const open = this.#open.get(id) ?? [];
+    const request = open.find((candidate) => among?.includes(candidate) ?? true);
+    const others = open.filter((other) => other !== request);
     if (others.length > 0) this.#open.set(id, others);
     else this.#open.delete(id);
     if (request) this.#progress.answered(request.revision, request.params);
@@ -159,9 +180,10 @@ export class WireConnection {
     const { method, revision } = request;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
-    if (method === 'initialize') this.#version = String(result['protocolVersion']);
+    const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
+    if (agreed !== undefined && !this.#isAgreed) this.#version = agreed;
     const before = isFromBefore(request);
-    const draft = this.#speaksFirstDraft(request);
+    const draft = this.#speaksFirstDraft(request, agreed);
     const definition =
       (draft && definitionOf(method)) || definitionOfResult(before ? '2025-11-25' : revision, method, result);
     if (!definition) return [{ path: '/result', reason: `must be an error: ${revision} has no ${method}` }];
@@ -170,7 +192,7 @@ export class WireConnection {
     else if (revision === '2026-07-28') problems.push(...this.#modern(request, message['id'], result));
     else if (draft)
       problems.push(...firstDraftResultProblems(request, result, { asked: this.#asked, told: this.#told }));
-    else problems.push(...legacyProblems(request, result));
+    else problems.push(...legacyProblems({ ...request, version: agreed ?? request.version }, result));
     return at('/result', problems);
   }
 
@@ -266,9 +288,9 @@ export class WireConnection {
     return [{ path: '/method', reason: `must be no request: a server of ${revision} does not send ${method}` }];
   }
 
-  #speaksFirstDraft({ method, revision, version }: OpenRequest): boolean {
+  #speaksFirstDraft({ revision, version }: OpenRequest, agreed: string | undefined): boolean {
     if (this.#options.firstDraft !== true || revision !== '2025-11-25') return false;
-    return isBefore(method === 'initialize' ? this.#version : (version ?? this.#version));
+    return isBefore(agreed ?? version ?? this.#version);
   }
 
   #requests(): OpenRequest[] {

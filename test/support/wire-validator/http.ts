@@ -21,11 +21,15 @@ export function wrapFetch<F extends AnyFetch>(fetch: F, connections: HttpConnect
     const connection = connections.connection(request.headers.get('mcp-session-id') ?? undefined);
     const sent = parse(request.body);
     const version = request.headers.get('mcp-protocol-version') ?? undefined;
-    connection.observeRequest(sent, version);
+    // Its answer comes on the response to it, however often a hostile client uses an id.
+    const asked = connection.observeRequest(sent, version);
     const response = await fetch(input, init);
+    const begun = response.headers.get('mcp-session-id');
     const check = (message: unknown) => {
-      connection.checkOutgoing(message);
+      connection.checkOutgoing(message, asked);
       checkError(connection, sent, version, response.status, message);
+      const { protocolVersion } = objectAt(message, 'result');
+      if (begun !== null && typeof protocolVersion === 'string') connections.connection(begun).agreed(protocolVersion);
     };
     const type = response.headers.get('content-type') ?? '';
     if (type.startsWith('application/json')) {

@@ -95,5 +95,5 @@ function filterProblems(filter: Json, member: string, params: Json): Problem[] {
 }
 
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || Number.isInteger(value);
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }

@@ -27,7 +27,10 @@ export class TaskHistories {
 
   baseline(taskId: unknown): Baseline {
     this.#moment += 1;
-    return { moment: this.#moment, latest: this.#histories.get(String(taskId))?.latest };
+    return {
+      moment: this.#moment,
+      latest: typeof taskId === 'string' ? this.#histories.get(taskId)?.latest : undefined,
+    };
   }
 
   created(handle: Json, capabilities: Json): Problem[] {
