@@ -81,10 +81,11 @@ describe('a question', () => {
     gone.abort();
     await settle();
     const channel = await peer.channel();
-    served.clock.advance(60_000);
-    await channel.first((message) => isQuestion(message) && message['id'] === questions[0].id);
-    served.clock.advance(60_000);
-    await channel.first((message) => isQuestion(message) && message['id'] === questions[1].id);
+    while (questionsOf(channel).length < 2) {
+      served.clock.advance(1_000);
+      await settle(1);
+    }
+    expect(new Set(questionsOf(channel).map(({ id }) => id))).toEqual(new Set(questions.map(({ id }) => id)));
     expect(questionsOf(channel).map(({ params }) => params['_meta'])).toEqual([related('cli-1'), related('cli-1')]);
     for (const { id } of questions) await peer.answer(id, accepted('red'));
     await becomes(served, peer, 'cli-1', 'completed');
@@ -277,9 +278,10 @@ it('is one task on every wire: each tells it in its own words', async () => {
   await served.peer.cancel(taskId);
   expect(await statusOf(peer, 'cli-1')).toBe('cancelled');
   await answerOf(await startDraft(peer, 'quick', 'cli-2'));
-  const [newest] = (await later.send('tasks/list')).result['tasks'] as [{ taskId: string }];
-  const said = (await later.send('tasks/result', { taskId: newest.taskId })).result;
-  expect(said['_meta']).toEqual({ 'io.modelcontextprotocol/related-task': { taskId: newest.taskId } });
+  const listed = (await later.send('tasks/list')).result['tasks'] as { taskId: string; status: string }[];
+  const ended = listed.find(({ status }) => status === 'completed')!.taskId;
+  const said = (await later.send('tasks/result', { taskId: ended })).result;
+  expect(said['_meta']).toEqual({ 'io.modelcontextprotocol/related-task': { taskId: ended } });
   const started = await served.peer.start('quick');
   await served.reaches(started.taskId, 'completed');
   const seen = (await peer.send('tasks/get', { taskId: started.taskId })).result;

@@ -115,8 +115,8 @@ export class WireConnection {
     };
     this.#open.set(id, [...(this.#open.get(id) ?? []), request]);
     this.#progress.asked(params);
-    const own = askedTaskId(params);
-    if (own !== undefined) this.#asked.add(own);
+    const asked = askedTaskId(params);
+    if (asked !== undefined) this.#asked.add(asked);
     if (method === 'subscriptions/listen') this.#subscriptions.opened(id, params);
     return [request];
   }
