@@ -11,6 +11,7 @@ export { newTaskId, type RandomSource, randomFraction, shortId, systemRandom, ty
 export { Recent } from './recent.ts';
 export {
   recoveryDecision,
+  type ToolHints,
   type WorkerLostRule,
   workerLostRule,
 } from './recovery.ts';

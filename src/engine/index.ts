@@ -11,12 +11,13 @@ export type {
 } from './context.ts';
 export type { CreatedTask } from './engine.ts';
 export { Inspector, type LogReadOptions, type OperatorAction } from './inspector.ts';
+export type { PromptConfig, PromptHandler, PromptResult, RegisteredTaskPrompt } from './prompts.ts';
+export type { ReadHandler, ReadResult, RegisteredTaskResource, ResourceConfig, ResourceRequest } from './resources.ts';
 export { stopOnSignals } from './signals.ts';
+export { checkFallback, type FallbackOptions, type TaskOptions } from './task-options.ts';
 export { createTasks, Tasks, type TasksOptions } from './tasks.ts';
 export {
   type ContentBlock,
-  checkFallback,
-  type FallbackOptions,
   type Prepared,
   type PrepareRequest,
   type RegisteredTaskTool,

@@ -11,7 +11,10 @@ import {
 import type { StoreBackend } from '../store/index.ts';
 import { Engine } from './engine.ts';
 import type { Inspector } from './inspector.ts';
+import { definePrompt, type PromptConfig, type PromptHandler, type RegisteredTaskPrompt } from './prompts.ts';
+import { defineResource, type ReadHandler, type RegisteredTaskResource, type ResourceConfig } from './resources.ts';
 import { stopOnSignals } from './signals.ts';
+import type { TaskDefaults } from './task-options.ts';
 import { type ArgsOf, defineTool, type RegisteredTaskTool, type ToolConfig, type ToolHandler } from './tools.ts';
 
 export interface TasksOptions {
@@ -82,6 +85,8 @@ export class Tasks implements AsyncDisposable {
   /** Life of a task whose tool says nothing else, in milliseconds; null: for ever. */
   readonly defaultTtlMs: number | null;
   readonly #tools = new Map<string, RegisteredTaskTool>();
+  readonly #prompts = new Map<string, RegisteredTaskPrompt>();
+  readonly #resources = new Map<string, RegisteredTaskResource>();
 
   constructor(engine: Engine, logger: Logger, defaultTtlMs: number | null) {
     this.engine = engine;
@@ -101,11 +106,52 @@ export class Tasks implements AsyncDisposable {
       name,
       config as unknown as ToolConfig<StandardSchema | undefined, StandardSchema | undefined>,
       handler as ToolHandler<never>,
-      { ttlMs: this.defaultTtlMs, keepResultMs: DEFAULTS.keepResultMs, maxAttempts: DEFAULTS.maxAttempts },
+      this.#defaults,
     );
     this.engine.registry.add(tool.definition);
     this.#tools.set(name, tool);
     return this;
+  }
+
+  /**
+   * Registers a prompt that takes its time: what `McpServer.registerPrompt` takes, plus `task`. The handler's second argument
+   * is the task. Clients that can have only tools as tasks wait for it; who gives up and asks again finds it at work.
+   * @throws {TypeError} {RangeError} when something in the config cannot work, naming it.
+   */
+  registerPrompt<Args extends StandardSchema | undefined = undefined>(
+    name: string,
+    config: PromptConfig<Args>,
+    handler: PromptHandler<ArgsOf<Args>>,
+  ): this {
+    const untyped = config as unknown as PromptConfig<StandardSchema | undefined>;
+    const prompt = definePrompt(name, untyped, handler as PromptHandler<never>, this.#defaults);
+    this.engine.registry.add(prompt.definition);
+    this.#prompts.set(name, prompt);
+    return this;
+  }
+
+  /**
+   * Registers a resource that takes its time to read, in the same way.
+   * @param uri of the resource, or a template (RFC 6570) of the URIs of many, such as `report://{year}`
+   * @throws {TypeError} {RangeError} when something in the config cannot work, naming it.
+   */
+  registerResource(name: string, uri: string, config: ResourceConfig, handler: ReadHandler): this {
+    const resource = defineResource(name, uri, config, handler, this.#defaults);
+    this.engine.registry.add(resource.definition);
+    this.#resources.set(name, resource);
+    return this;
+  }
+
+  get #defaults(): TaskDefaults {
+    return { ttlMs: this.defaultTtlMs, keepResultMs: DEFAULTS.keepResultMs, maxAttempts: DEFAULTS.maxAttempts };
+  }
+
+  get prompts(): readonly RegisteredTaskPrompt[] {
+    return [...this.#prompts.values()];
+  }
+
+  get resources(): readonly RegisteredTaskResource[] {
+    return [...this.#resources.values()];
   }
 
   /** In the order they were registered. */

@@ -1,5 +1,4 @@
 import {
-  DEFAULTS,
   describeIssues,
   isJsonObject,
   isStandardSchema,
@@ -7,14 +6,19 @@ import {
   type JsonValue,
   type OutputOf,
   type Principal,
-  type RetryPolicy,
   type StandardSchema,
   toJsonSchema,
-  workerLostRule,
 } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
 import type { Definition } from './definition.ts';
 import { INTERNAL_ERROR } from './outcome.ts';
+import {
+  checkTaskOptions,
+  definitionOptions,
+  type FallbackOptions,
+  type TaskDefaults,
+  type TaskOptions,
+} from './task-options.ts';
 
 /** A tool's result, as MCP has it. */
 export interface ToolResult {
@@ -58,63 +62,17 @@ export type Prepared =
   | { respond?: undefined; prepared?: JsonValue }
   | undefined;
 
-/** How a call is served that could be a task, from a client that knows no tasks. */
-export interface FallbackOptions {
-  /**
-   * `detach`: a call that takes longer than `detachAfterMs` is answered with a note how to go on; `block`: it waits;
-   * `refuse`: it is an error. @default 'detach'
-   */
-  mode?: 'detach' | 'block' | 'refuse';
-  /** How long a call may take before it is answered without its result, in milliseconds. @default 20 s, or by client */
-  detachAfterMs?: number;
-  /** How long a blocking call waits, in milliseconds, before it is answered without its result after all. @default 10 min */
-  maxBlockMs?: number;
-}
-
-export interface ToolTaskOptions<Args = unknown> {
+export interface ToolTaskOptions<Args = unknown> extends TaskOptions {
   /**
    * Whether the tool runs as a task: whenever the caller can take one (`optional`), never (`forbidden`), or only so
    * (`required`: a caller without tasks is told what to enable). @default 'optional'
    */
   support?: 'forbidden' | 'optional' | 'required';
-  /** Milliseconds from creation until the task is given up or forgotten; null: never. @default 7 days, at most 30 */
-  ttlMs?: number | null;
-  /** How long a result is kept at least, in milliseconds. @default 24 hours */
-  keepResultMs?: number;
-  /** Milliseconds of active time, over all attempts, after which the task fails. @default no limit */
-  timeoutMs?: number;
-  /** A fixed hint for pollers, in milliseconds. @default 1 s, rising with age to 30 s */
-  pollIntervalMs?: number;
-  /** How many tasks of this tool run at once in one process; the others wait. @default as many as there are slots */
-  concurrency?: number;
-  /** How often the handler may be started, lost workers included. @default 3 */
-  maxAttempts?: number;
-  /**
-   * What happens when the process that runs the handler dies. @default 'rerun' for tools annotated read-only and
-   * idempotent; others go on if a step or question was recorded and fail ("interrupted") if not
-   */
-  onWorkerLost?: 'rerun' | 'resume' | 'fail';
-  /**
-   * Try a handler that throws again: with waits that double from one second to five minutes, or as given, until
-   * `maxAttempts` is used up or it throws a {@link NonRetryableError}. @default false: a thrown error ends the task
-   */
-  retry?: boolean | Partial<RetryPolicy>;
   /**
    * The idempotency key of a call that brings none: calls of one principal with the same key and arguments are one
    * task. Not asked for anonymous callers, who could otherwise find each other's tasks. @default none
    */
   dedupe?: (args: Args, principal: Principal) => string | undefined;
-  /** How clients without tasks are served. @default what the server says */
-  fallback?: FallbackOptions;
-  /**
-   * A client without tasks that calls the tool again, with the same arguments and while the first call still runs, joins
-   * that instead of starting another. Callers nobody knows never join. @default true
-   */
-  joinRunning?: boolean;
-  /** Recorded with each task, to notice that a handler changed under running tasks. */
-  version?: string;
-  /** Fail a task whose handler changed under it (version or order of steps), instead of warning. @default false */
-  strict?: boolean;
   /**
    * Looks at a call before a task is created, while the caller still waits: to refuse it, to answer it at once, or to
    * ask for input first (return what the SDK's `inputRequired(…)` gives as `respond`).
@@ -159,12 +117,6 @@ export interface RegisteredTaskTool {
   definition: Definition;
 }
 
-export interface ToolDefaults {
-  ttlMs: number | null;
-  keepResultMs: number;
-  maxAttempts: number;
-}
-
 const INVALID_PARAMS = -32602;
 
 /**
@@ -175,7 +127,7 @@ export function defineTool(
   name: string,
   config: ToolConfig<StandardSchema | undefined, StandardSchema | undefined>,
   handler: ToolHandler<never>,
-  defaults: ToolDefaults,
+  defaults: TaskDefaults,
 ): RegisteredTaskTool {
   const { task = {}, ...rest } = config;
   const what = `registerTool ${JSON.stringify(name)}`;
@@ -183,7 +135,7 @@ export function defineTool(
   if (typeof handler !== 'function') throw new TypeError(`${what}: the handler must be a function`);
   checkSchema(rest.inputSchema, 'input', `${what}: inputSchema`);
   checkSchema(rest.outputSchema, 'output', `${what}: outputSchema`);
-  checkOptions(task, what);
+  checkTaskOptions(task, what, ['forbidden', 'optional', 'required']);
   const { inputSchema, outputSchema } = rest;
   return {
     name,
@@ -196,18 +148,9 @@ export function defineTool(
     definition: {
       method: 'tools/call',
       name,
-      ...(task.version !== undefined && { version: task.version }),
-      ttlMs: task.ttlMs === undefined ? defaults.ttlMs : task.ttlMs,
-      keepResultMs: task.keepResultMs ?? defaults.keepResultMs,
-      ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
-      ...(task.pollIntervalMs !== undefined && { pollIntervalMs: task.pollIntervalMs }),
-      maxAttempts: task.maxAttempts ?? defaults.maxAttempts,
-      ...(task.concurrency !== undefined && { concurrency: task.concurrency }),
-      onWorkerLost: workerLostRule(task.onWorkerLost, rest.annotations ?? {}),
-      ...retryOf(task.retry),
-      strict: task.strict ?? false,
+      ...definitionOptions(task, defaults, rest.annotations ?? {}),
       run: async (input, context) => {
-        const args = await parseArguments(inputSchema, input, name);
+        const args = await parseArguments(inputSchema, input, `tool ${name}`);
         const result = await handler(args as never, context);
         return checkResult(outputSchema, result, name);
       },
@@ -215,14 +158,7 @@ export function defineTool(
   };
 }
 
-function retryOf(retry: ToolTaskOptions['retry']): { retry?: RetryPolicy } {
-  if (retry === undefined || retry === false) return {};
-  const { backoffMs = DEFAULTS.retryBackoffMs, maxBackoffMs = DEFAULTS.retryMaxBackoffMs } =
-    retry === true ? {} : retry;
-  return { retry: { backoffMs, maxBackoffMs: Math.max(backoffMs, maxBackoffMs) } };
-}
-
-function checkSchema(schema: unknown, side: 'input' | 'output', what: string): void {
+export function checkSchema(schema: unknown, side: 'input' | 'output', what: string): void {
   if (schema === undefined) return;
   if (!isStandardSchema(schema)) {
     throw new TypeError(
@@ -242,47 +178,16 @@ function checkSchema(schema: unknown, side: 'input' | 'output', what: string): v
   }
 }
 
-function checkOptions(task: ToolTaskOptions<never>, what: string): void {
-  const oneOf = (field: 'support' | 'onWorkerLost', allowed: readonly string[]): void => {
-    const value = task[field];
-    if (value !== undefined && !allowed.includes(value)) {
-      throw new TypeError(`${what}: task.${field} must be one of ${allowed.join(', ')}; got ${JSON.stringify(value)}`);
-    }
-  };
-  oneOf('support', ['forbidden', 'optional', 'required']);
-  oneOf('onWorkerLost', ['rerun', 'resume', 'fail']);
-  const { backoffMs, maxBackoffMs } = typeof task.retry === 'object' ? task.retry : {};
-  for (const [field, value] of Object.entries({ backoffMs, maxBackoffMs })) {
-    if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
-    throw new RangeError(`${what}: task.retry.${field} must be milliseconds of at least 0, got ${String(value)}`);
-  }
-  if (task.fallback !== undefined) checkFallback(task.fallback, `${what}: task.fallback`);
-  for (const field of ['ttlMs', 'keepResultMs', 'timeoutMs', 'pollIntervalMs', 'maxAttempts', 'concurrency'] as const) {
-    const value = task[field];
-    if (value === undefined || (field === 'ttlMs' && value === null)) continue;
-    if (!Number.isSafeInteger(value) || (value as number) < 1) {
-      throw new RangeError(`${what}: task.${field} must be a whole number of at least 1, got ${JSON.stringify(value)}`);
-    }
-  }
-}
-
-/** @throws {TypeError} {RangeError} naming the option and what was expected. */
-export function checkFallback({ mode, detachAfterMs, maxBlockMs }: FallbackOptions, where: string): void {
-  if (mode !== undefined && !['detach', 'block', 'refuse'].includes(mode)) {
-    throw new TypeError(`${where}.mode must be 'detach', 'block' or 'refuse', got ${String(mode)}`);
-  }
-  for (const [field, value] of Object.entries({ detachAfterMs, maxBlockMs })) {
-    if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) continue;
-    throw new RangeError(`${where}.${field} must be a whole number of milliseconds of at least 0, got ${value}`);
-  }
-}
-
-async function parseArguments(schema: StandardSchema | undefined, input: JsonValue, name: string): Promise<unknown> {
+export async function parseArguments(
+  schema: StandardSchema | undefined,
+  input: JsonValue,
+  what: string,
+): Promise<unknown> {
   if (schema === undefined) return input ?? {};
   const parsed = await schema['~standard'].validate(input ?? {});
   if (parsed.issues === undefined) return parsed.value;
   // They were valid when the task was created: the tool has changed since.
-  throw rpcError(INVALID_PARAMS, `the arguments no longer fit tool ${name}: ${describeIssues(parsed.issues)}`);
+  throw rpcError(INVALID_PARAMS, `the arguments no longer fit ${what}: ${describeIssues(parsed.issues)}`);
 }
 
 async function checkResult(schema: StandardSchema | undefined, result: unknown, name: string): Promise<JsonObject> {

@@ -13,6 +13,7 @@ import { registerCompanions } from './companions.ts';
 import type { Host } from './host.ts';
 import { registerLegacyTaskMethods } from './legacy-methods.ts';
 import type { ServingParts } from './parts.ts';
+import { registerOthers } from './prompts-and-resources.ts';
 import { convertedOnce, type RawArguments, rememberingRaw } from './raw-schema.ts';
 import { registerTaskResources } from './resources.ts';
 import type { JSONRPCMessage, Transport } from './sdk.ts';
@@ -38,8 +39,6 @@ export interface Instance {
   /** It serves one request about a task that is there already, so it needs no tools. */
   polled: boolean;
 }
-
-const TOOL_CALL = 'tools/call';
 
 const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
 
@@ -75,6 +74,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
   };
   if (!instance.polled) {
     for (const tool of tasks.tools) registerTool(host, tool, parts);
+    registerOthers(host, parts);
     if (serving.companions) parts.companions = registerCompanions(host, parts);
     const subscribe = era === 'modern';
     if (serving.resources) registerTaskResources(host, tasks, serving.principalOf, { subscribe });
@@ -102,10 +102,10 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
 }
 
 /** What the first draft says of what runs as a task here. */
-function offerOf({ engine, tools }: Tasks): v16.Offer {
+function offerOf({ tools, prompts, resources }: Tasks): v16.Offer {
+  const offered = [...tools, ...prompts, ...resources].filter(({ support }) => support !== 'forbidden');
+  const methods = new Set(offered.map(({ definition }) => definition.method));
   const names = tools.filter(({ support }) => support !== 'forbidden').map(({ name }) => name);
-  const others = engine.registry.all.map(({ method }) => method).filter((method) => method !== TOOL_CALL);
-  const methods = new Set(names.length > 0 ? [TOOL_CALL, ...others] : others);
   return { capability: v16.tasksCapability(methods), hinted: new Set(names) };
 }
 

@@ -7,7 +7,6 @@ import {
   type TaskRecord,
 } from '../core/index.ts';
 import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
-import type { Decoded } from '../wire/decoded.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
@@ -17,7 +16,7 @@ import { type Answer, failure, refuse } from './answers.ts';
 import { type Caller, callerOf, type Peer } from './caller.ts';
 import { COMPANIONS } from './companion-names.ts';
 import { serveFallback } from './fallback.ts';
-import { serveFirstDraft } from './first-draft.ts';
+import { firstDraftWish, serveFirstDraft } from './first-draft.ts';
 import { runInline } from './inline.ts';
 import type { ServingParts } from './parts.ts';
 import type { RawArguments } from './raw-schema.ts';
@@ -154,24 +153,6 @@ async function create(
   // A key of ours does not make one task two: who calls it otherwise would not find it.
   if (own !== undefined && created.task.requestorTaskId !== own.value.requestorTaskId) throw new TaskIdTakenError();
   return { ...created, keyed: idempotencyKey !== undefined };
-}
-
-/** What a request says by the first draft of the task it wants to be; `undefined`: nothing that counts here. */
-function firstDraftWish(
-  { keepResultMs }: RegisteredTaskTool['definition'],
-  ctx: ServerContext,
-  { principal }: Caller,
-  { firstDraft, peer }: ServingParts,
-): Decoded<{ requestorTaskId: string; keepAliveMs: number }> | undefined {
-  if (!firstDraft || peer.era !== 'legacy') return undefined;
-  const wish = v16.decodeTask(ctx.mcpReq._meta);
-  if (wish?.ok !== true) return wish;
-  const { keepAliveMs = keepResultMs } = wish.value;
-  const longestMs =
-    principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
-  const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
-  if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
-  return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };
 }
 
 /** Later revisions tell no progress of tasks. */

@@ -1,11 +1,13 @@
 import { isTerminal, Recent, type TaskRecord, type TerminalState } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { plainResult } from '../wire/rev2026-07-28/index.ts';
 import { failure, inlineAnswer } from './answers.ts';
 import { callerOf } from './caller.ts';
 import { COMPANIONS, nextStep } from './companion-names.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
-import { detachedNote, follow } from './fallback.ts';
+import { detachedNote } from './fallback.ts';
+import { follow } from './follow.ts';
 import type { CallToolResult } from './sdk.ts';
 
 const WAIT_MS = 20_000;
@@ -53,11 +55,12 @@ export async function resultOf(call: CompanionCall): Promise<CallToolResult> {
   return isTerminal(record.state) ? outcome(record, call) : notYet(record, call);
 }
 
-/** As the tool itself would have answered. */
+/** As the tool itself would have answered; what is no tool's result, as a text. */
 function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolResult {
   const state = record.state as TerminalState;
   // An error of the protocol would not reach the model: it reads what went wrong instead.
   if (state.status === 'failed' || state.status === 'cancelled') return failure(ended(record));
+  if (record.method !== 'tools/call') return say(JSON.stringify(plainResult(state.result)));
   return inlineAnswer(record.name, state, undefined, ctx, parts);
 }
 

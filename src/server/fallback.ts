@@ -1,21 +1,13 @@
-import {
-  isTerminal,
-  type JsonObject,
-  pollIntervalMs,
-  type Question,
-  type TaskRecord,
-  type TerminalState,
-} from '../core/index.ts';
+import { pollIntervalMs, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { encodeInlinedResult, encodeInputRequired } from '../wire/rev2026-07-28/index.ts';
-import { type Answer, chosenOf, inlineAnswer, refuse } from './answers.ts';
+import { type Answer, chosenOf, inlineAnswer, refuse, standInFor } from './answers.ts';
 import type { TaskCall } from './call-tool.ts';
 import type { Caller } from './caller.ts';
 import { type Detached, stillRunning, waitingForAnswer } from './detached.ts';
+import { askable, follow } from './follow.ts';
 import { isLeaving } from './leaving.ts';
 import type { CallLimits } from './limits.ts';
 import type { ServingParts } from './parts.ts';
-import { progressReporter } from './progress.ts';
-import { streamOf } from './questions.ts';
 import { answerTo } from './rpc-error.ts';
 import { type CallToolResult, isConnectionClosed, type ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
@@ -26,34 +18,55 @@ const FIRST_WITH_LINKS = '2025-06-18';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Why a call is answered, though its task may go on. */
-type Reason = 'over' | 'asks' | 'late';
-
 /**
  * For callers without tasks: the call runs as a task all the same, and is answered with its result if that comes in time;
  * else with what to do next. Questions reach the caller in whatever way it can be asked.
  */
-export async function serveFallback(
+export function serveFallback(
   call: TaskCall,
   caller: Caller,
   limits: CallLimits,
   ctx: ServerContext,
   parts: ServingParts,
 ): Promise<Answer> {
+  return serveWaiting(call, caller, ctx, parts, {
+    waitMs: limits.waitMs,
+    over: (record) => result(record, ctx, parts),
+    late: (record) => detach(record, caller, limits, ctx, parts),
+  });
+}
+
+/** What a call is answered with whose caller waits for its task. */
+interface Answering {
+  waitMs: number;
+  /** When the task is over. */
+  over(record: TaskRecord): Answer;
+  /** When it is not, and nothing can be asked. */
+  late(record: TaskRecord): Answer;
+}
+
+/** Keeps a caller waiting for its task, and answers as it is told; what the task asks, its caller is asked. */
+export async function serveWaiting(
+  call: TaskCall,
+  caller: Caller,
+  ctx: ServerContext,
+  parts: ServingParts,
+  { waitMs, over, late }: Answering,
+): Promise<Answer> {
   const { task } = call;
   const { signal } = ctx.mcpReq;
   const session = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
   const answered = parts.inFlight.outlives(session, ctx.mcpReq.id, (reason) => callOff(call, reason, parts));
   try {
-    const { record, reason } = await follow(task, caller, ctx, parts, { waitMs: limits.waitMs });
+    const { record, reason } = await follow(task, caller, ctx, parts, { waitMs });
     answered();
-    if (reason === 'over') return result(record, ctx, parts);
+    if (reason === 'over') return over(record);
     const questions = askable(record, caller);
     if (reason === 'asks' && questions.size > 0) {
       const asking = encodeInputRequired(task.taskId, questions, caller.principal, await sealOf(parts.tasks));
-      return parts.outbox.standIn({ result: asking }, signal) as CallToolResult;
+      return standInFor({ result: asking }, ctx, parts);
     }
-    return detach(record, caller, limits, ctx, parts);
+    return late(record);
   } catch (error) {
     // A legacy client whose connection breaks has not cancelled anything, and nobody has when it is the server that leaves.
     const legacyCut = parts.peer.era === 'legacy' && isConnectionClosed(signal.reason);
@@ -71,79 +84,6 @@ function callOff({ task, keyed }: TaskCall, reason: unknown, { tasks }: ServingP
   tasks.engine
     .abandon(task.taskId, task.principal, keyed)
     .catch((error) => tasks.logger.error({ error }, 'a task nobody will ask for could not be cancelled'));
-}
-
-interface FollowOptions {
-  /** After so many milliseconds it is late. @default never */
-  waitMs?: number;
-  /** Ends it too. @default a question that cannot be asked */
-  enoughFor?: (record: TaskRecord) => boolean;
-  /** What its progress says besides. */
-  progressMeta?: JsonObject;
-}
-
-/**
- * Follows a task until the request that waits for it has to be answered: it is over, or waits for something its caller
- * cannot be asked, or it is late. Meanwhile its progress and its questions go out on the request's own stream.
- */
-export async function follow(
-  task: TaskRecord,
-  caller: Caller,
-  ctx: ServerContext,
-  parts: ServingParts,
-  options: FollowOptions,
-): Promise<{ record: TaskRecord; reason: Reason }> {
-  const { tasks, desk } = parts;
-  const { waitMs, enoughFor = (record) => unaskable(record, caller), progressMeta } = options;
-  const { engine, logger } = tasks;
-  const { signal } = ctx.mcpReq;
-  const enough = new AbortController();
-  let reason: Reason = 'over';
-  const end = (why: Reason): void => {
-    if (enough.signal.aborted) return;
-    reason = why;
-    enough.abort();
-  };
-  const timer = waitMs === undefined ? undefined : engine.clock.setTimer(waitMs, () => end('late'));
-  if (waitMs === 0) end('late');
-  const reporter = progressReporter(ctx, engine.clock, progressMeta);
-  const stream = caller.askedBy === 'requests' ? streamOf(caller, ctx, parts) : undefined;
-  const leave = stream === undefined ? undefined : desk.attend(task.taskId, stream);
-  let latest = task;
-  try {
-    await engine.wait(task.taskId, caller.principal, {
-      signal: AbortSignal.any([signal, enough.signal]),
-      onChange: (record) => {
-        latest = record;
-        reporter.report(record.progress);
-        if (stream !== undefined) {
-          desk.bring(record, stream).catch((error) => {
-            if (!signal.aborted) logger.warn({ error }, 'a question could not be sent to its requestor');
-          });
-        }
-        if (enoughFor(record)) end('asks');
-      },
-    });
-  } catch (error) {
-    if (signal.aborted || !enough.signal.aborted) throw error;
-  } finally {
-    timer?.cancel();
-    reporter.stop();
-    leave?.();
-  }
-  return { record: latest, reason: isTerminal(latest.state) ? 'over' : reason };
-}
-
-/** It waits for something that its caller cannot be asked while the call goes on. */
-function unaskable({ state }: TaskRecord, { askedBy, abilities }: Caller): boolean {
-  if (state.status !== 'input_required') return false;
-  return askedBy !== 'requests' || Object.values(state.inputRequests).some(({ kind }) => abilities[kind] !== true);
-}
-
-/** The open questions that a caller can be asked by the answer to its call. */
-function askable({ state }: TaskRecord, { askedBy, abilities }: Caller): Map<string, Question> {
-  if (state.status !== 'input_required' || askedBy !== 'rounds') return new Map();
-  return new Map(Object.entries(state.inputRequests).filter(([, { kind }]) => abilities[kind] === true));
 }
 
 /** What a finished task answers its call with. */

@@ -1,9 +1,10 @@
-import { isTerminal, TaskNotFoundError } from '../core/index.ts';
+import { ANONYMOUS_PRINCIPAL, DEFAULTS, isTerminal, TaskNotFoundError } from '../core/index.ts';
 import type { CreatedTask } from '../engine/index.ts';
+import type { Decoded } from '../wire/decoded.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
 import { type Answer, standInFor } from './answers.ts';
 import type { Caller } from './caller.ts';
-import { follow } from './fallback.ts';
+import { follow } from './follow.ts';
 import { isLeaving } from './leaving.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
@@ -59,4 +60,22 @@ export async function serveFirstDraft(
     }
     throw error;
   }
+}
+
+/** What a request says by the first draft of the task it wants to be; `undefined`: nothing that counts here. */
+export function firstDraftWish(
+  { keepResultMs }: { keepResultMs: number },
+  ctx: ServerContext,
+  { principal }: Caller,
+  { firstDraft, peer }: ServingParts,
+): Decoded<{ requestorTaskId: string; keepAliveMs: number }> | undefined {
+  if (!firstDraft || peer.era !== 'legacy') return undefined;
+  const wish = v16.decodeTask(ctx.mcpReq._meta);
+  if (wish?.ok !== true) return wish;
+  const { keepAliveMs = keepResultMs } = wish.value;
+  const longestMs =
+    principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
+  const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
+  if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
+  return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };
 }

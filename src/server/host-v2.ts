@@ -37,16 +37,26 @@ export function hostOn(mcp: McpServer): Host {
             );
       if (execution !== undefined) registered.execution = execution;
     },
+    registerPrompt(name, { argsSchema, ...config }, get) {
+      if (argsSchema === undefined) mcp.registerPrompt(name, config, (ctx) => get(undefined, ctx) as Promise<never>);
+      else mcp.registerPrompt(name, { ...config, argsSchema }, (args, ctx) => get(args, ctx) as Promise<never>);
+    },
+    registerReadable(name, uri, resource, read) {
+      const config = { ...resource };
+      if (!uri.includes('{')) mcp.registerResource(name, uri, config, (at, ctx) => read(at, {}, ctx) as Promise<never>);
+      else
+        mcp.registerResource(
+          name,
+          templateOf(uri),
+          config,
+          (at, variables, ctx) => read(at, variables, ctx) as Promise<never>,
+        );
+    },
     registerMethod(name, handler) {
       mcp.server.setRequestHandler(name, { params: ANY_PARAMS }, (params, ctx) => handler(params, ctx));
     },
     registerResource(name, uriTemplate, resource, read) {
-      let template = templates.get(uriTemplate);
-      if (template === undefined) {
-        template = new ResourceTemplate(uriTemplate, { list: undefined });
-        templates.set(uriTemplate, template);
-      }
-      mcp.registerResource(name, template, { ...resource }, async (uri, variables, ctx) => {
+      mcp.registerResource(name, templateOf(uriTemplate), { ...resource }, async (uri, variables, ctx) => {
         const text = await read(uri, variables, ctx);
         if (text === undefined) throw new ResourceNotFoundError(uri.href);
         return { contents: [{ uri: uri.href, mimeType: resource.mimeType, text }] };
@@ -76,4 +86,13 @@ export function hostOn(mcp: McpServer): Host {
     hears: () => true,
     isToolResult: isCallToolResult,
   };
+}
+
+function templateOf(uri: string): ResourceTemplate {
+  let template = templates.get(uri);
+  if (template === undefined) {
+    template = new ResourceTemplate(uri, { list: undefined });
+    templates.set(uri, template);
+  }
+  return template;
 }

@@ -1,5 +1,5 @@
 import type { Principal, StandardSchema } from '../core/index.ts';
-import type { RegisteredTaskTool } from '../engine/index.ts';
+import type { RegisteredTaskPrompt, RegisteredTaskResource, RegisteredTaskTool } from '../engine/index.ts';
 import type { Session } from '../wire/rev2025-11-25/index.ts';
 import type { CallToolResult, ServerContext, Transport } from './sdk.ts';
 
@@ -10,6 +10,17 @@ export interface HostedTool extends Omit<RegisteredTaskTool['config'], 'inputSch
   /** Whether it runs as a task, where tools say so. */
   execution?: { taskSupport: 'forbidden' | 'optional' | 'required' } | undefined;
 }
+
+/** A prompt as it is put on a server. */
+export interface HostedPrompt extends Omit<RegisteredTaskPrompt['config'], 'argsSchema'> {
+  /** What it yields is what the callback is given. */
+  argsSchema?: StandardSchema | undefined;
+}
+
+/** A resource of the author's, as it is put on a server. */
+export type HostedReadable = RegisteredTaskResource['config'];
+
+type Answered = Promise<Record<string, unknown>>;
 
 export interface HostedResource {
   title: string;
@@ -27,6 +38,18 @@ export interface Host {
     name: string,
     tool: HostedTool,
     callback: (args: unknown, ctx: ServerContext) => Promise<CallToolResult>,
+  ): void;
+  /** @throws where the server has a prompt of that name */
+  registerPrompt(name: string, prompt: HostedPrompt, get: (args: unknown, ctx: ServerContext) => Answered): void;
+  /**
+   * @param uri of one resource, or a template of many
+   * @throws where the server has a resource of that name
+   */
+  registerReadable(
+    name: string,
+    uri: string,
+    resource: HostedReadable,
+    read: (uri: URL, variables: Record<string, string | string[]>, ctx: ServerContext) => Answered,
   ): void;
   /** Of params and result nothing is checked, so that the codec decides what is valid, and in which order it looks. */
   registerMethod(name: string, handler: MethodHandler): void;

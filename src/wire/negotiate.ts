@@ -127,6 +127,34 @@ function plainCall({ tool, support, fallback }: CallSituation): CallFace {
   return { face: 'refused', error: v25.methodNotFound(message) };
 }
 
+/** A request that is no call of a tool, but may run as a task. */
+export interface RequestSituation extends Pick<Situation, 'version' | 'firstDraft'> {
+  /** For the error, where it is refused. */
+  what: string;
+  support: 'forbidden' | 'optional';
+  /** It carries the key by which the first draft asks for a task. */
+  augmented: boolean;
+  fallback: Fallback | undefined;
+}
+
+/**
+ * How a `prompts/get` or `resources/read` is served. Later revisions have no such tasks, so that their callers wait: there is
+ * nothing that such a request could be answered with before.
+ * @see SEP-1686, section 3.1; 2025-11-25 tasks, "Server Capabilities"; SEP-2663, "Supported Methods"
+ */
+export function negotiateRequest(situation: RequestSituation): CallFace {
+  const { version, firstDraft, augmented, support, fallback, what } = situation;
+  if (support === 'forbidden') return { face: 'inline' };
+  if (firstDraft === true && augmented && classOf(version) === 'without_tasks') {
+    return { face: 'handle', revision: v16.REVISION };
+  }
+  if (fallback !== 'refuse') return { face: 'fallback', how: 'block' };
+  return {
+    face: 'refused',
+    error: v25.methodNotFound(`${what} runs only as a task, by the first draft of tasks (SEP-1686)`),
+  };
+}
+
 /**
  * How a `tasks/*` request is served; before its params are looked at, so that a request that did not opt in learns
  * nothing, not even whether an id exists.

@@ -7,6 +7,15 @@ export const OUTCOME_META_KEY = 'longcall/outcome';
 /** What a request is really answered with. */
 export type Reply = { result: JsonObject } | { error: RpcErrorObject };
 
+/** A legal result of a tool, and of a prompt and a resource too. */
+type StandIn = {
+  content: [];
+  messages: [];
+  contents: [];
+  isError: true;
+  _meta: Record<string, unknown>;
+};
+
 interface Waiting {
   reply: Reply;
   sent: () => void;
@@ -25,11 +34,7 @@ export class Outbox {
    * @param signal of the request: once it is aborted, the answer never leaves
    * @param then `dropped`: called, at once if need be, when that happens; `sent`: called when the answer leaves
    */
-  standIn(
-    reply: Reply,
-    signal: AbortSignal,
-    then: { dropped?: () => void; sent?: () => void } = {},
-  ): { content: []; isError: true; _meta: Record<string, unknown> } {
+  standIn(reply: Reply, signal: AbortSignal, then: { dropped?: () => void; sent?: () => void } = {}): StandIn {
     const key = randomUUID();
     const drop = (): void => {
       this.#waiting.delete(key);
@@ -44,7 +49,8 @@ export class Outbox {
       };
       this.#waiting.set(key, { reply, sent });
     }
-    return { content: [], isError: true, _meta: { [OUTCOME_META_KEY]: key } }; // isError: no output schema is held against it.
+    // isError: no output schema is held against it.
+    return { content: [], messages: [], contents: [], isError: true, _meta: { [OUTCOME_META_KEY]: key } };
   }
 
   /** The message as it should go out. */

@@ -22,14 +22,46 @@ const DETACHED_SCHEMA: JsonObject = {
   required: ['taskId', 'status'],
 };
 
-/** Replaces what an SDK made of tools whose schemas it cannot read by what their authors say. */
-export function withListings(message: unknown, listings: ReadonlyMap<string, JsonObject>): unknown {
-  if (!isJsonObject(message) || !isJsonObject(message.result) || !Array.isArray(message.result.tools)) return message;
-  const tools = (message.result.tools as JsonValue[]).map((tool) => {
-    const listing = isJsonObject(tool) ? listings.get(String(tool.name)) : undefined;
-    return listing === undefined ? tool : { ...(tool as JsonObject), ...listing };
+/** What is listed of tools and of prompts, where their SDK cannot say it of them. */
+export interface Listings {
+  tools: ReadonlyMap<string, JsonObject>;
+  prompts: ReadonlyMap<string, JsonObject>;
+}
+
+/** The answer to a list, with what its SDK could not say of those it names. */
+export function withListings(message: unknown, { tools, prompts }: Listings): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.result)) return message;
+  const { result } = message;
+  const told = (entries: JsonValue, listings: ReadonlyMap<string, JsonObject>): JsonValue[] =>
+    (entries as JsonValue[]).map((entry) => {
+      const listing = isJsonObject(entry) ? listings.get(String(entry.name)) : undefined;
+      return listing === undefined ? entry : { ...(entry as JsonObject), ...listing };
+    });
+  return {
+    ...message,
+    result: {
+      ...result,
+      ...(Array.isArray(result.tools) && { tools: told(result.tools, tools) }),
+      ...(Array.isArray(result.prompts) && { prompts: told(result.prompts, prompts) }),
+    },
+  };
+}
+
+/** The arguments of a prompt as they are listed, from the JSON Schema of what it takes. @see 2025-11-25 schema, `PromptArgument` */
+export function promptArguments({ properties, required }: JsonObject): JsonObject[] {
+  const needed: readonly JsonValue[] = Array.isArray(required) ? required : [];
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => {
+    const { description } = isJsonObject(schema) ? schema : {};
+    return {
+      name,
+      ...(typeof description === 'string' && { description }),
+      ...(needed.includes(name) && { required: true }),
+    };
   });
-  return { ...message, result: { ...message.result, tools } };
+}
+
+export function isPromptListRequest(message: unknown): message is { id: string | number } {
+  return isJsonObject(message) && message.method === 'prompts/list' && message.id !== undefined;
 }
 
 export function isToolListRequest(message: unknown): message is { id: string | number; params?: unknown } {

@@ -112,7 +112,7 @@ const everyPost = { 'content-type': 'application/json', accept: 'application/jso
 
 function headersFor(message: Json): Record<string, string | undefined> {
   const params = message['params'] as Json | undefined;
-  const name = params?.['name'] ?? params?.['taskId'];
+  const name = params?.['name'] ?? params?.['taskId'] ?? params?.['uri'];
   return {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': String(message['method']),

@@ -4,6 +4,7 @@ import { describeIssues, type JsonObject, toJsonSchema } from '../../core/index.
 import type { Tasks } from '../../engine/index.ts';
 import { invalidParams } from '../../wire/errors.ts';
 import { keptArguments, outputSchemaOf, withObjectContent } from '../../wire/rev2025-11-25/index.ts';
+import { promptArguments } from '../../wire/tool-list.ts';
 import { failure } from '../answers.ts';
 import type { Host, HostedTool } from '../host.ts';
 import { principalIfKnown } from '../principal.ts';
@@ -18,7 +19,7 @@ import { beforeStart, oversee } from './oversight.ts';
 /** An `McpServer` of `@modelcontextprotocol/sdk`, used by public means only. */
 export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host {
   const { server } = mcp;
-  const listings = new Map<string, JsonObject>();
+  const listings = { tools: new Map<string, JsonObject>(), prompts: new Map<string, JsonObject>() };
   let connection: Connection | undefined;
   const current = (): Connection => {
     if (connection === undefined) throw new Error('the server is not connected');
@@ -45,7 +46,35 @@ export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host {
         ...(_meta !== undefined && { _meta }),
       };
       mcp.registerTool(name, config, async (extra) => withObjectContent(await call(extra), { wrapped }) as never);
-      listings.set(name, listing);
+      listings.tools.set(name, listing);
+    },
+    registerPrompt(name, { title, description, argsSchema }, get) {
+      // As tools: neither checked nor listed by the SDK, which knows no other schemas than those of Zod.
+      const config = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+      mcp.registerPrompt(name, config, async (given: unknown) => {
+        const extra = given as RequestExtra;
+        const ctx = contextOf(extra);
+        if (argsSchema === undefined) return get(undefined, ctx) as Promise<never>;
+        const parsed = await argsSchema['~standard'].validate(keptArguments(extra._meta));
+        if (parsed.issues === undefined) return get(parsed.value, ctx) as Promise<never>;
+        throw asThrown(invalidParams(`params.arguments of prompt ${name}: ${describeIssues(parsed.issues)}`));
+      });
+      if (argsSchema === undefined) return;
+      listings.prompts.set(name, { arguments: promptArguments(toJsonSchema(argsSchema, 'input')) });
+    },
+    registerReadable(name, uri, resource, read) {
+      const config = { ...resource } as Record<string, unknown>;
+      if (!uri.includes('{')) {
+        mcp.registerResource(name, uri, config, (at, extra) => read(at, {}, contextOf(extra)) as Promise<never>);
+        return;
+      }
+      const template = new ResourceTemplate(uri, { list: undefined });
+      mcp.registerResource(
+        name,
+        template,
+        config,
+        (at, variables, extra) => read(at, variables, contextOf(extra)) as Promise<never>,
+      );
     },
     registerMethod: offerMethods(server, contextOf),
     registerResource(name, uriTemplate, resource, read) {

@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
 import { keepArguments, withTasksOffered } from '../../wire/rev2025-11-25/index.ts';
-import { isToolListRequest, withListings } from '../../wire/tool-list.ts';
+import { isPromptListRequest, isToolListRequest, type Listings, withListings } from '../../wire/tool-list.ts';
 import { principalIfKnown } from '../principal.ts';
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '../sdk.ts';
 import type { Serving } from '../serving.ts';
@@ -13,12 +12,7 @@ import type { Connection } from './connection.ts';
  * say is said in its place. Changes the transport in place.
  * @param listings of tools whose schemas are not of the SDK's kind
  */
-export function oversee(
-  connection: Connection,
-  listings: ReadonlyMap<string, JsonObject>,
-  tasks: Tasks,
-  serving: Serving,
-): void {
+export function oversee(connection: Connection, listings: Listings, tasks: Tasks, serving: Serving): void {
   const { transport } = connection;
   const lists = new Set<RequestId>();
   const send = transport.send.bind(transport);
@@ -33,7 +27,7 @@ export function oversee(
     hear: (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
       connection.note(message, extra ?? {}, (auth) => principalIfKnown(serving.principalOf, auth));
       keepArguments(message);
-      if (isToolListRequest(message)) lists.add(message.id);
+      if (isToolListRequest(message) || isPromptListRequest(message)) lists.add(message.id);
       onmessage?.(message, extra);
     },
     send: (message) => send(message as JSONRPCMessage, onStreamOf(message)),

@@ -31,9 +31,12 @@ export function keepTask(message: unknown): void {
 /** Where the arguments of a call stand, for tools whose SDK hands on only what it could check by a schema of its kind. */
 const KEPT_ARGUMENTS = 'longcall/arguments';
 
-/** Puts the arguments of a `tools/call` into its `_meta` too, where they reach every tool. Changes the message in place. */
+/** Methods whose requests have arguments. */
+const WITH_ARGUMENTS = new Set<unknown>(['tools/call', 'prompts/get']);
+
+/** Puts the arguments of a call into its `_meta` too, where they reach every tool and prompt. Changes the message in place. */
 export function keepArguments(message: unknown): void {
-  if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return;
+  if (!isJsonObject(message) || !WITH_ARGUMENTS.has(message.method) || !isJsonObject(message.params)) return;
   const { params } = message;
   const { _meta, arguments: given = {} } = params;
   if (_meta !== undefined && !isJsonObject(_meta)) return; // Not a request; the SDK says so.

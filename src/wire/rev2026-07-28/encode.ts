@@ -4,7 +4,6 @@ import {
   pollIntervalMs,
   type Question,
   type TaskRecord,
-  type TaskState,
   unreachable,
 } from '../../core/index.ts';
 import { OUTCOME_META_KEY } from '../outbox.ts';
@@ -31,7 +30,7 @@ export function encodeTask(task: TaskRecord, now: number): JsonObject {
   return {
     resultType: 'complete',
     ...members(task, now),
-    ...payloadOf(task.state),
+    ...payloadOf(task),
     ...(task.progress !== undefined && { _meta: { [PROGRESS_META_KEY]: { ...task.progress } } }),
   };
 }
@@ -55,7 +54,7 @@ function members(task: TaskRecord, now: number): JsonObject {
   };
 }
 
-function payloadOf(state: TaskState): JsonObject {
+function payloadOf({ state, method }: TaskRecord): JsonObject {
   switch (state.status) {
     case 'working':
     case 'cancelled':
@@ -63,7 +62,7 @@ function payloadOf(state: TaskState): JsonObject {
     case 'input_required':
       return { inputRequests: encodeQuestions(state.inputRequests) };
     case 'completed':
-      return { result: encodeInlinedResult(state.result) };
+      return { result: encodeInlinedResult(state.result, method) };
     case 'failed':
       return { error: { ...state.error } };
     default:
@@ -95,9 +94,16 @@ function encodeQuestion(question: Question): JsonObject {
   }
 }
 
-/** As the request itself would have been answered. */
-export function encodeInlinedResult(result: JsonObject): JsonObject {
-  return { ...plainResult(result), resultType: 'complete' };
+/**
+ * As the request itself would have been answered. This revision knows only tasks of tools, whose results clients may hold
+ * against their schema: what is none of those (a prompt that an earlier revision made a task) has no content besides.
+ */
+export function encodeInlinedResult(result: JsonObject, method = 'tools/call'): JsonObject {
+  return {
+    ...(method !== 'tools/call' && { content: [] }),
+    ...plainResult(result),
+    resultType: 'complete',
+  };
 }
 
 /**

@@ -14,6 +14,9 @@ const STATE_PREFIX = 'lc-task.';
 /** Where state and answers of such a call stand from when it arrives until it is decoded. */
 const KEPT_ROUND = 'longcall/round';
 
+/** Requests that may be answered by asking for something first. */
+const ASKING = new Set<unknown>(['tools/call', 'prompts/get', 'resources/read']);
+
 /** A call that goes on with a task its caller cannot know of: it has the answers to what the task asked. */
 export interface Round {
   taskId: TaskId;
@@ -44,7 +47,7 @@ export function encodeInputRequired(
  * server's own verifier. Changes the message in place.
  */
 export function keepRound(message: unknown): void {
-  if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return;
+  if (!isJsonObject(message) || !ASKING.has(message.method) || !isJsonObject(message.params)) return;
   const { params } = message;
   const { requestState, inputResponses, _meta } = params;
   if (isJsonObject(_meta)) delete _meta[KEPT_ROUND]; // Nobody else may put anything there.
