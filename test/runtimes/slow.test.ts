@@ -54,7 +54,7 @@ const kinds: [kind: string, open: (served: Running) => Promise<string>, left: st
 /** Something to tell all the time: first until more is under way than a server writes ahead, then for two minutes more. */
 async function report({ slow, clock }: Running): Promise<void> {
   const task = await slow;
-  for (let n = 1; n <= 90; n += 1) {
+  for (let n = 1; n <= 130; n += 1) {
     task.progress(n, 1_000_000, 'x'.repeat(1_000));
     clock.advance(2_500);
     await settle(2);
