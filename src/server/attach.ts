@@ -169,6 +169,9 @@ function openChannel(transport: Transport, host: Host, parts: ServingParts): voi
     get version() {
       return session()?.version;
     },
+    get samplesAsTask() {
+      return session()?.capabilities.samplesAsTask;
+    },
     get asked() {
       return parts.asked ?? own;
     },

@@ -22,6 +22,8 @@ export interface Caller {
   clientCapabilities: unknown;
   /** What it can be asked. */
   abilities: RequestorAbilities;
+  /** It makes tasks of its own of what its model is asked, by the first draft. */
+  samplesAsTask?: boolean | undefined;
   /** How it can be asked while its call waits: by an answer that asks, by a request of ours, or not at all. */
   askedBy: 'rounds' | 'requests' | 'nothing';
   /** Name and version it gives itself. */
@@ -49,6 +51,7 @@ export function callerOf(ctx: ServerContext, peer: Peer, principalOf: PrincipalO
     version: session?.version,
     clientCapabilities: undefined,
     abilities,
+    samplesAsTask: session?.capabilities.samplesAsTask,
     askedBy: anyOf(abilities) ? 'requests' : 'nothing',
     client: session?.client,
     traceparent,

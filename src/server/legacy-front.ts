@@ -154,6 +154,7 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
     send: async (message: object) => send(message),
     room,
     abilities: capabilities.abilities,
+    samplesAsTask: capabilities.samplesAsTask,
     version,
     asked: new Set<string>(),
     end,

@@ -5,12 +5,15 @@ import {
   Recent,
   type RequestorAbilities,
   type TaskId,
+  TaskNotFoundError,
   type TaskRecord,
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { createdTask } from '../wire/rev-sep-1686/index.ts';
 import { decodeAnswer, decodeQuestionId, encodeQuestionId } from '../wire/rev2025-11-25/index.ts';
 import { wordsFor } from '../wire/words.ts';
 import type { Caller } from './caller.ts';
+import { ClientTasks } from './client-tasks.ts';
 import type { ServingParts } from './parts.ts';
 import type { JSONRPCMessage, ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
@@ -24,18 +27,25 @@ export interface Stream {
   readonly abilities: RequestorAbilities;
   /** The protocol version it speaks. */
   readonly version: string | undefined;
+  /** It makes tasks of its own of what its model is asked, by the first draft. @default false */
+  readonly samplesAsTask?: boolean | undefined;
   /** Ids of the questions that went out on it. */
   readonly asked: Set<string>;
 }
 
 /** The stream that belongs to a request; on stdio there is only one for all, and what was asked on it is asked. */
-export function streamOf({ abilities, version }: Caller, ctx: ServerContext, parts: ServingParts): Stream {
+export function streamOf(
+  { abilities, version, samplesAsTask }: Caller,
+  ctx: ServerContext,
+  parts: ServingParts,
+): Stream {
   const transport = parts.transport();
   const relatedRequestId = ctx.mcpReq.id;
   return {
     send: (message) => transport.send(message as JSONRPCMessage, { relatedRequestId }),
     abilities,
     version,
+    samplesAsTask,
     asked: parts.asked ?? new Set(),
   };
 }
@@ -52,6 +62,7 @@ interface Attending {
  */
 export class QuestionDesk {
   readonly #tasks: Tasks;
+  readonly #theirs: ClientTasks;
   readonly #attending = new Map<TaskId, Attending[]>();
   /** Ids that were answered here of late: who answered need not be told that the question is closed. */
   readonly #answered = new Recent<string, true>(MAX_REMEMBERED);
@@ -60,6 +71,7 @@ export class QuestionDesk {
 
   constructor(tasks: Tasks) {
     this.#tasks = tasks;
+    this.#theirs = new ClientTasks(tasks);
   }
 
   /** Tasks for whose questions streams wait. */
@@ -118,7 +130,10 @@ export class QuestionDesk {
       const again = this.#again.delete(id);
       if (stream.asked.has(id) && !again) continue;
       stream.asked.add(id);
-      await stream.send({ jsonrpc: '2.0', id, ...wordsFor(task, stream.version).question(task, id, question) });
+      const asTask = stream.samplesAsTask === true && question.kind === 'sampling';
+      if (asTask) this.#theirs.went(id, stream);
+      const asking = wordsFor(task, stream.version).question(task, id, question, asTask);
+      await stream.send({ jsonrpc: '2.0', id, ...asking });
     }
   }
 
@@ -128,7 +143,11 @@ export class QuestionDesk {
    * @returns false: the message is something else
    */
   async take(message: unknown, owner: Principal | undefined): Promise<boolean> {
-    if (owner === undefined || !isResponse(message)) return false;
+    if (owner === undefined) return false;
+    const theirs = createdTask(message);
+    if (theirs !== undefined) return this.#follow(theirs, owner);
+    if (!isResponse(message)) return false;
+    if (this.#theirs.take(message)) return true;
     const { id } = message;
     if (typeof id !== 'string' || !id.startsWith('lc-')) return false;
     const question = decodeQuestionId(id, owner, await sealOf(this.#tasks));
@@ -141,6 +160,7 @@ export class QuestionDesk {
       const answer = decodeAnswer(open.kind, message);
       if (!answer.ok) {
         this.#again.set(id, true);
+        await this.#follow(id, owner); // Asked before, and made a task then: there may be an answer to be fetched.
         logger.info({ problem: answer.message }, 'an answer to a question makes no sense and is ignored');
         return true;
       }
@@ -151,6 +171,25 @@ export class QuestionDesk {
       if (error instanceof AnswerInvalidError) this.#again.set(id, true);
       tell(logger, error);
     }
+    return true;
+  }
+
+  /** A client made a question of ours a task of its own. @returns false: that is none of ours, or not asked here */
+  async #follow(id: string, owner: Principal): Promise<boolean> {
+    const question = this.#theirs.knows(id) ? decodeQuestionId(id, owner, await sealOf(this.#tasks)) : undefined;
+    if (question === undefined) return false;
+    const { engine } = this.#tasks;
+    this.#theirs.follow(id, {
+      isOpen: async () => {
+        try {
+          return (await engine.openQuestions(question.taskId, owner)).has(question.key);
+        } catch (error) {
+          if (error instanceof TaskNotFoundError) return false;
+          throw error;
+        }
+      },
+      answer: async (reply) => void (await this.take({ ...reply, id }, owner)),
+    });
     return true;
   }
 }

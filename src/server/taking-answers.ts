@@ -1,5 +1,6 @@
 import type { Tasks } from '../engine/index.ts';
 import { encodeTooDeep, isTooDeep } from '../wire/depth.ts';
+import { createdTask } from '../wire/rev-sep-1686/index.ts';
 import { principalIfKnown } from './principal.ts';
 import type { MessageExtraInfo } from './sdk.ts';
 import type { Serving } from './serving.ts';
@@ -23,7 +24,8 @@ export function takingAnswers<Message extends object, Extra extends MessageExtra
       });
       return;
     }
-    if ('method' in message || typeof (message as { id?: unknown }).id !== 'string') {
+    const answers = !('method' in message) && typeof (message as { id?: unknown }).id === 'string';
+    if (!answers && createdTask(message) === undefined) {
       hear(message, extra);
       return;
     }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../core/index.ts';
 
 /** Nobody's message is as deep as that, and whatever walks one, the SDK included, still has stack enough. */
-export const MAX_DEPTH = 1_000;
+const MAX_DEPTH = 1_000;
 
 /** Whether there are more levels of lists and objects in a message than {@link MAX_DEPTH}. */
 export function isTooDeep(message: unknown): boolean {

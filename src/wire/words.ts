@@ -10,7 +10,8 @@ interface Outgoing {
 
 /** How a session is told of a task without having asked. */
 export interface Words {
-  question(task: TaskRecord, id: string, asked: v25.Asked): Outgoing;
+  /** @param asTask the client may make it a task of its own, of that same id */
+  question(task: TaskRecord, id: string, asked: v25.Asked, asTask: boolean): Outgoing;
   progress(task: TaskRecord, token: string | number, progress: TaskProgress): Outgoing;
   /** `undefined` where there is no such notification. */
   status(task: TaskRecord, now: number, options: v25.EncodeOptions): Outgoing | undefined;
@@ -22,8 +23,12 @@ const later: Words = {
   status: (task, now, options) => v25.encodeStatusNotification(task, now, options),
 };
 
+/** Long enough to come back for an answer that could not be fetched at once. */
+const KEPT_MS = 3_600_000;
+
 const firstDraft: Words = {
-  question: (task, id, asked) => v16.encodeQuestion(v16.taskIdOf(task), id, asked),
+  question: (task, id, asked, asTask) =>
+    v16.encodeQuestion(v16.taskIdOf(task), id, asked, asTask ? { taskId: id, keepAliveMs: KEPT_MS } : undefined),
   progress: (task, token, progress) => v16.encodeProgress(v16.taskIdOf(task), token, progress),
   status: () => undefined,
 };

@@ -2,7 +2,7 @@ import type { Json } from '../support/messages.ts';
 import { isAnswer, type LegacyOptions, LegacyPeer, type Reading } from './legacy-peer.ts';
 import type { Served } from './peer.ts';
 
-const TASK = 'modelcontextprotocol.io/task';
+export const TASK = 'modelcontextprotocol.io/task';
 export const RELATED = 'modelcontextprotocol.io/related-task';
 
 export const related = (taskId: string): Json => ({ [RELATED]: { taskId } });

@@ -1,5 +1,6 @@
 export { decodeTaskId } from '../decoded.ts';
 export { samplesAsTask, tasksCapability } from './capabilities.ts';
+export { askResult, askStatus, askToDelete, createdTask, readStatus } from './client-tasks.ts';
 export { decodeTask } from './decode.ts';
 export {
   encodeAnswer,

@@ -1,4 +1,5 @@
 import { ANONYMOUS_PRINCIPAL, isJsonObject, type Principal, type RequestorAbilities } from '../../core/index.ts';
+import { samplesAsTask } from '../rev-sep-1686/capabilities.ts';
 
 /** Whether a tool may, must or must not run as a task. */
 export type TaskSupport = 'forbidden' | 'optional' | 'required';
@@ -15,6 +16,8 @@ export interface DeclaredCapabilities {
   abilities: RequestorAbilities;
   /** What it would do as a task of its own; `any`: it said something about tasks at all. */
   tasks: { any: boolean; elicitation: boolean; sampling: boolean; list: boolean; cancel: boolean };
+  /** It takes sampling as a task of its own, by the first draft. */
+  samplesAsTask?: boolean;
 }
 
 /**
@@ -69,6 +72,7 @@ export function declaredCapabilities(clientCapabilities: unknown): DeclaredCapab
       sampling: declared('sampling'),
       roots: declared('roots'),
     },
+    ...(samplesAsTask(clientCapabilities) && { samplesAsTask: true }),
     tasks: {
       any: declared('tasks'),
       elicitation: declared('tasks', 'requests', 'elicitation', 'create'),

@@ -3,6 +3,7 @@ import { schemaProblems } from '../../spec/schemas.ts';
 import {
   askedTaskId,
   definitionOf,
+  definitionOfRequest,
   firstDraftNotificationProblems,
   firstDraftResultProblems,
   isBefore,
@@ -280,7 +281,9 @@ export class WireConnection {
 
   #serverRequest(revision: WireRevision, message: Json): Problem[] {
     const method = String(message['method']);
-    const definition: Definition | undefined = definitionOfServerRequest(revision, method);
+    const draft = this.#options.firstDraft === true && revision === '2025-11-25' && isBefore(this.#version);
+    const definition: Definition | undefined =
+      (draft && definitionOfRequest(method)) || definitionOfServerRequest(revision, method);
     if (definition) {
       const own = legacyNotificationProblems(method, objectAt(message, 'params'), this.#version);
       return [...schemaProblems(...definition, message), ...own];

@@ -79,6 +79,16 @@ export function firstDraftResultProblems(
   return problems;
 }
 
+/** What a server may ask of a client that made a request of it a task. */
+export function definitionOfRequest(method: string): Definition | undefined {
+  const requests: Record<string, Definition> = {
+    'tasks/get': draft('GetTaskRequest'),
+    'tasks/result': draft('GetTaskPayloadRequest'),
+    'tasks/delete': draft('DeleteTaskRequest'),
+  };
+  return Object.hasOwn(requests, method) ? requests[method] : undefined;
+}
+
 export function firstDraftNotificationProblems(method: string, message: Json, { asked, told }: Created): Problem[] {
   const related = objectAt(message, 'params', '_meta', RELATED)['taskId'];
   if (method !== CREATED) return [];
