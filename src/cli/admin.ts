@@ -1,5 +1,5 @@
-import { Command } from 'commander';
-import { CliError } from './errors.ts';
+import { Command, Option } from 'commander';
+import { CliError, EXIT } from './errors.ts';
 import { listTasks } from './list.ts';
 import { showLog } from './logs.ts';
 import { resolveId, withStore } from './open.ts';
@@ -11,6 +11,10 @@ import { showTask } from './show.ts';
 interface CancelOptions extends CommonOptions, FilterOptions {
   all?: boolean;
   reason?: string;
+}
+
+interface RekeyCommandOptions extends CommonOptions {
+  vacuum?: boolean;
 }
 
 /** `longcall admin …`: looking after the tasks in a database file, also while servers and workers use it. */
@@ -46,6 +50,13 @@ export function adminCommand(output: Output): Command {
   command(admin, 'rm <ids...>', 'cancel tasks that are open, and delete everything there is of them').action(
     (ids: string[], options: CommonOptions) => remove(ids, options, output),
   );
+
+  command(admin, 'rekey', 'encrypt everything with the key in use, also what another key or none has encrypted')
+    .option(
+      '--vacuum',
+      'then write the file anew, so that no plain text is left in unused parts; writers wait meanwhile',
+    )
+    .action((options: RekeyCommandOptions) => rekey(options, output));
   return admin;
 }
 
@@ -54,6 +65,9 @@ function command(parent: Command, name: string, description: string, also?: (com
     .command(name)
     .description(description)
     .requiredOption('--db <file>', 'the database file')
+    .addOption(
+      new Option('--key-file <file>', 'a file with the keys of an encrypted database').env('LONGCALL_KEY_FILE'),
+    )
     .option('--json', 'print JSON');
   return also === undefined ? made : also(made);
 }
@@ -76,7 +90,7 @@ function cancel(ids: string[], options: CancelOptions, output: Output): Promise<
     throw new CliError('cancel: give either ids, or --status, --tool or --since, or --all for every open task');
   }
   const action = options.reason === undefined ? {} : { reason: options.reason };
-  return withStore(options.db, output, async ({ inspector }) => {
+  return withStore(options, output, async ({ inspector }) => {
     const cancelled: string[] = [];
     const over: string[] = [];
     if (filtered) cancelled.push(...(await inspector.cancelMany(filter, action)));
@@ -91,7 +105,7 @@ function cancel(ids: string[], options: CancelOptions, output: Output): Promise<
 }
 
 function requeue(ids: string[], options: CommonOptions, output: Output): Promise<void> {
-  return withStore(options.db, output, async ({ inspector }) => {
+  return withStore(options, output, async ({ inspector }) => {
     const taskIds = await Promise.all(ids.map((id) => resolveId(inspector, id)));
     const requeued: { taskId: string; as: string }[] = [];
     const open: string[] = [];
@@ -112,10 +126,34 @@ function requeue(ids: string[], options: CommonOptions, output: Output): Promise
 }
 
 function remove(ids: string[], options: CommonOptions, output: Output): Promise<void> {
-  return withStore(options.db, output, async ({ inspector }) => {
+  return withStore(options, output, async ({ inspector }) => {
     const removed = await Promise.all(ids.map((id) => resolveId(inspector, id)));
     for (const taskId of removed) await inspector.remove(taskId);
     if (options.json) return output.json({ removed });
     return output.write(removed.map((taskId) => `removed ${taskId}\n`).join(''));
+  });
+}
+
+function rekey(options: RekeyCommandOptions, output: Output): Promise<void> {
+  if (options.keyFile === undefined) throw new CliError('rekey: give the keys with --key-file, or LONGCALL_KEY_FILE');
+  return withStore(options, output, async ({ inspector }) => {
+    const { vacuum = false } = options;
+    const rekeyed = await inspector.rekey({ vacuum });
+    const { key, rows, plain, left } = rekeyed;
+    const shut = Object.entries(left).map(([id, count]) => `${count} with key "${id}"`);
+    if (options.json) await output.json(rekeyed);
+    else
+      await output.write(
+        `encrypted ${rows} rows anew with key "${key}"; ${plain} of them had not been encrypted at all\n`,
+      );
+    if (plain > 0 && !vacuum)
+      output.warn('unused parts of the file may still hold their text: --vacuum writes it anew\n');
+    if (shut.length > 0) {
+      throw new CliError(
+        `rows that do not open: ${shut.join(', ')}; see that the key file has these keys`,
+        EXIT.infrastructure,
+      );
+    }
+    if (!options.json) await output.write('nothing in the database needs another key\n');
   });
 }

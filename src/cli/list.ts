@@ -17,7 +17,7 @@ const SHORT_ID = 14;
 
 export function listTasks(options: ListOptions, output: Output): Promise<void> {
   const { limit, cursor } = options;
-  return withStore(options.db, output, async ({ inspector }) => {
+  return withStore(options, output, async ({ inspector }) => {
     const page = await inspector
       .list({ ...filterOf(options), limit, ...(cursor !== undefined && { cursor }) })
       .catch((error: unknown) => {
@@ -46,7 +46,8 @@ function rowOf(task: TaskOverview, now: number, short: boolean): string[] {
   ];
 }
 
-function noteOf({ statusMessage, progress }: TaskOverview): string {
+function noteOf({ statusMessage, progress, sealed }: TaskOverview): string {
+  if (sealed !== undefined) return '(encrypted)';
   if (statusMessage !== undefined) return oneLine(statusMessage);
   if (progress === undefined) return '';
   const { progress: done, total, message } = progress;

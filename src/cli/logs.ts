@@ -14,7 +14,7 @@ interface LogOptions extends CommonOptions {
 const PAGE_BYTES = 256 * 1024;
 
 export function showLog(given: string, options: LogOptions, output: Output): Promise<void> {
-  return withStore(options.db, output, async ({ inspector, news }) => {
+  return withStore(options, output, async ({ inspector, news }) => {
     const taskId = await resolveId(inspector, given);
     const print = (lines: readonly LogLine[]): Promise<void> => {
       const write = options.json ? (line: LogLine) => safeJson(line) : (line: LogLine) => textOf(line, output);

@@ -2,6 +2,7 @@ import { type Logger, systemClock, systemRandom, type TaskId } from '../core/ind
 import { Inspector } from '../engine/inspector.ts'; // Alone, without all that runs tools: a command should start fast.
 import { existingSqliteStore } from '../store/index.ts';
 import { CliError, EXIT } from './errors.ts';
+import type { CommonOptions } from './options.ts';
 import type { Output } from './output.ts';
 
 /** A store opened to be looked at: nothing here takes tasks, sweeps, or counts as a worker. */
@@ -18,12 +19,15 @@ const CANDIDATES = 5;
 
 /** Opens the file for as long as `use` takes. */
 export async function withStore<Result>(
-  file: string,
+  { db, keyFile }: Pick<CommonOptions, 'db' | 'keyFile'>,
   output: Output,
   use: (opened: OpenedStore) => Promise<Result>,
 ): Promise<Result> {
   const environment = { clock: systemClock, random: systemRandom, logger: loggerTo(output) };
-  const { store, dispatcher } = await existingSqliteStore(file).open(environment);
+  const { store, dispatcher } = await existingSqliteStore(
+    db,
+    keyFile === undefined ? {} : { encryption: { file: keyFile } },
+  ).open(environment);
   let wake = (): void => {};
   // Listening is also what makes our own changes heard by servers and workers at once.
   const unsubscribe = dispatcher.onBell(() => wake());

@@ -4,6 +4,8 @@ import type { TaskFilter } from '../store/index.ts';
 /** Options that every command has. */
 export interface CommonOptions {
   db: string;
+  /** A file with the keys of an encrypted store. */
+  keyFile?: string;
   json?: boolean;
 }
 

@@ -9,12 +9,13 @@ interface ShowOptions extends CommonOptions {
   payloads?: boolean;
 }
 
+const ENCRYPTED = '(encrypted)';
 const TIMELINE_PAGE = 1_000;
 /** A person wants to know how it came to this; everything is in `--json`. */
 const TIMELINE_SHOWN = 200;
 
 export function showTask(given: string, options: ShowOptions, output: Output): Promise<void> {
-  return withStore(options.db, output, async ({ inspector }) => {
+  return withStore(options, output, async ({ inspector }) => {
     const taskId = await resolveId(inspector, given);
     const task = await inspector.get(taskId);
     const attempts = await inspector.attempts(taskId);
@@ -77,8 +78,14 @@ function fieldsOf(task: TaskInspection, now: number): string[][] {
     ['steps', String(task.steps)],
     ['log', bytes(task.logBytes)],
     ['labels', task.labels && JSON.stringify(task.labels)],
+    ['encrypted', task.sealed && sealedNote(task.sealed)],
   ];
   return fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, oneLine(value)]]));
+}
+
+/** Why something is missing. */
+function sealedNote(keys: readonly string[]): string {
+  return `what is missing does not open; it needs key ${keys.map((id) => `"${id}"`).join(', ')} (--key-file)`;
 }
 
 function questionsOf({ questions }: TaskInspection): string[][] {
@@ -90,17 +97,27 @@ function questionsOf({ questions }: TaskInspection): string[][] {
   });
 }
 
-function attemptOf({ fence, attempt, worker, startedAt, endedAt, outcome, error }: PastAttempt): string[] {
+function attemptOf(past: PastAttempt): string[] {
+  const { fence, attempt, worker, startedAt, endedAt, outcome, error, sealed } = past;
   const took = endedAt === undefined ? 'running' : duration(endedAt - startedAt);
-  return [`#${attempt}`, `fence ${fence}`, oneLine(worker), iso(startedAt), took, outcome ?? '', oneLine(error ?? '')];
+  return [
+    `#${attempt}`,
+    `fence ${fence}`,
+    oneLine(worker),
+    iso(startedAt),
+    took,
+    outcome ?? '',
+    oneLine(error ?? (sealed === undefined ? '' : ENCRYPTED)),
+  ];
 }
 
 function timelineOf(timeline: readonly TimelineEntry[]): string[][] {
-  const rows = timeline.slice(-TIMELINE_SHOWN).map(({ seq, type, body, at }) => {
+  const rows = timeline.slice(-TIMELINE_SHOWN).map(({ seq, type, body, at, sealed }) => {
     const details = Object.entries(body ?? {}).map(([name, value]) => {
       const shown = name === 'until' && typeof value === 'number' ? iso(value) : value;
       return `${name}=${typeof shown === 'string' ? shown : JSON.stringify(shown)}`;
     });
+    if (sealed !== undefined) details.push(ENCRYPTED);
     return [String(seq), iso(at), oneLine(type), oneLine(details.join(' '))];
   });
   const left = timeline.length - rows.length;

@@ -11,6 +11,7 @@ export type TaskErrorCode =
   | 'STORE_CLOSED'
   | 'STORE_FAILED'
   | 'STORE_REFUSED'
+  | 'STORE_SEALED'
   | 'TASK_TIMED_OUT'
   | 'TASK_CANCELLED'
   | 'TASK_INTERRUPTED';
@@ -108,6 +109,21 @@ export class StoreFailedError extends TaskError {
 export class StoreRefusedError extends TaskError {
   override readonly name = 'StoreRefusedError';
   readonly code = 'STORE_REFUSED';
+}
+
+/**
+ * Something of a task is encrypted with a key that this process was not given; the message names the key. Everything else in
+ * the store goes on working, and so does this once the key is there.
+ */
+export class StoreSealedError extends TaskError {
+  override readonly name = 'StoreSealedError';
+  readonly code = 'STORE_SEALED';
+  /** The id of the key; undefined where a key is missing to write with. */
+  readonly keyId: string | undefined;
+  constructor(message: string, keyId?: string) {
+    super(message);
+    this.keyId = keyId;
+  }
 }
 
 /** The reason a handler's signal carries when its `timeoutMs` of active time is used up. */

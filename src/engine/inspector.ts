@@ -3,6 +3,8 @@ import type {
   ListOptions,
   LogPage,
   PastAttempt,
+  Rekeyed,
+  RekeyOptions,
   StorageSize,
   TaskCounts,
   TaskFilter,
@@ -122,6 +124,15 @@ export class Inspector {
   /** Cancels the task if it is open, and deletes everything there is of it. @throws {TaskNotFoundError} */
   async remove(taskId: TaskId): Promise<void> {
     if (!(await (await this.#store()).remove(taskId))) throw new TaskNotFoundError();
+  }
+
+  /**
+   * Encrypts everything in the store with the key in use: what was encrypted with another one, and what was not at all. Safe
+   * beside running servers and workers. Once `left` is empty, other keys may go.
+   * @throws {TypeError} when the store was opened without keys.
+   */
+  async rekey(options: RekeyOptions = {}): Promise<Rekeyed> {
+    return (await this.#store()).rekey(options);
   }
 
   async #cancel(which: readonly TaskId[] | TaskFilter, action: OperatorAction): Promise<TaskId[]> {

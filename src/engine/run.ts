@@ -5,6 +5,7 @@ import {
   type RandomSource,
   recoveryDecision,
   retryDelayMs,
+  StoreSealedError,
   shortId,
   TaskCancelledError,
   TaskError,
@@ -41,6 +42,8 @@ type Interruption = 'cancelled' | 'lost' | 'parked' | 'released' | 'timed_out' |
 
 type RunEnd = { by: 'handler'; outcome: TerminalState; error?: unknown } | { by: Interruption };
 
+/** How soon a task that cannot be read here is tried again. */
+const LEAVE_TO_OTHERS_MS = 10_000;
 const EMPTY_HISTORY: History = { steps: [], questions: [] };
 
 /** One run of a handler under one lease. */
@@ -159,10 +162,24 @@ export class Run implements RunControl {
     } catch (error) {
       // Nothing was concluded: the lease runs out and recovery decides, as if this process had died.
       this.#logger.error({ task: shortId(lease.taskId), tool: this.#definition.name, error }, 'a run broke off');
+      if (error instanceof StoreSealedError) await this.#leaveToOthers();
     } finally {
       this.#setConcluded();
       this.#active.stop();
       this.#waits.stop();
+    }
+  }
+
+  /** Its records cannot be read here. Others may have the key, and no attempt is spent on finding out. */
+  async #leaveToOthers(): Promise<void> {
+    const availableAt = this.#clock.now() + LEAVE_TO_OTHERS_MS;
+    try {
+      await this.#release({ to: 'ready', availableAt });
+    } catch (error) {
+      this.#logger.error(
+        { task: shortId(this.claimed.lease.taskId), error },
+        'a task could not be handed back; its lease runs out',
+      );
     }
   }
 

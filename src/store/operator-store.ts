@@ -51,6 +51,8 @@ export interface TaskOverview {
   /** When an open task is aborted, or a terminal one disappears; null: never. */
   expiresAt: number | null;
   labels?: JsonObject;
+  /** Keys that what is missing here is encrypted with: this process does not have them, or the bytes were tampered with. */
+  sealed?: string[];
 }
 
 export interface TaskPage {
@@ -128,6 +130,28 @@ export interface TimelineEntry {
   type: string;
   body: JsonObject | null;
   at: number;
+  /** The key that the rest of it is encrypted with, where it does not open here. */
+  sealed?: string[];
+}
+
+export interface RekeyOptions {
+  /**
+   * Write the whole file anew at the end: of what was encrypted late, the plain text stays in unused parts of the file until
+   * then. Others wait to write for as long as that takes. @default false
+   */
+  vacuum?: boolean;
+}
+
+/** What sealing a store anew came to. */
+export interface Rekeyed {
+  /** The key that everything is sealed with now, but for what is left. */
+  key: string;
+  /** Rows that were sealed anew. */
+  rows: number;
+  /** How many of them held something that was not sealed at all. */
+  plain: number;
+  /** Rows that could not be, by the key they are sealed with: it is not here, or they were tampered with. */
+  left: Record<string, number>;
 }
 
 /** What operators ask of a store, and do to it: every task, whoever's it is. Nothing here may be reached by a peer. */
@@ -157,6 +181,12 @@ export interface OperatorStore {
   requeue(taskId: TaskId, as: TaskId): Promise<'requeued' | 'still_open' | 'held' | undefined>;
   /** Cancels those that are open; the result names them. `by` is for the timeline. */
   cancelAll(which: readonly TaskId[] | TaskFilter, reason: string, by: string): Promise<TaskId[]>;
+  /**
+   * Seals everything with the key in use, in small pieces, beside whoever else is at work: what is sealed with another key,
+   * and what was kept as it is. Once nothing is left, other keys may go.
+   * @throws {TypeError} when the store was opened without keys.
+   */
+  rekey(options?: RekeyOptions): Promise<Rekeyed>;
   /** Cancels the task if it is open, and deletes everything there is of it. False: there was nothing. */
   remove(taskId: TaskId): Promise<boolean>;
 }

@@ -62,6 +62,8 @@ export interface PastAttempt {
   endedAt?: number;
   outcome?: string;
   error?: string;
+  /** The key that the error is encrypted with, where it does not open here. */
+  sealed?: string[];
 }
 
 export interface RecordedStep {
@@ -174,6 +176,7 @@ export type Applied = 'applied' | 'refused' | 'lost';
  * Methods resolve when their effect is durable, except where they say "lazily": those are visible at once but may be
  * gone after a power cut, together with every process that could have noticed.
  * @throws {StoreUnavailableError} from every method when the store cannot be written or read right now.
+ * @throws {StoreSealedError} from methods that read or write payloads, when these are encrypted and the key is not here.
  */
 export interface TaskStore extends OperatorStore, AsyncDisposable {
   /**
@@ -187,7 +190,10 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   findByRequestorId(requestorTaskId: string, principal: Principal): Promise<TaskId | undefined>;
   /** `undefined` when unknown, expired or another principal's; the caller can't tell which, on purpose. */
   get(taskId: TaskId, principal: Principal): Promise<TaskRecord | undefined>;
-  /** Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. */
+  /**
+   * Leases those of `taskIds` that are ready; each lease has a higher fence than any before it. What cannot be decrypted here
+   * is not leased, and left to other processes for a while.
+   */
   claim(taskIds: readonly TaskId[], options: ClaimOptions): Promise<ClaimedTask[]>;
   /** Extends leases; the result names those that are lost. Lazily. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<TaskId[]>;

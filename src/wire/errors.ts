@@ -16,16 +16,24 @@ const codes = {
   STORE_CLOSED: INTERNAL_ERROR,
   STORE_FAILED: INTERNAL_ERROR,
   STORE_REFUSED: INTERNAL_ERROR,
+  STORE_SEALED: INTERNAL_ERROR,
   TASK_TIMED_OUT: INTERNAL_ERROR,
   TASK_CANCELLED: INTERNAL_ERROR,
   TASK_INTERRUPTED: INTERNAL_ERROR,
 } as const satisfies Record<TaskErrorCode, number>;
 
-/** What a peer is told about a store that does not work: paths and causes stay with the operator. */
-const PRIVATE = new Set<TaskErrorCode>(['STORE_UNAVAILABLE', 'STORE_CLOSED', 'STORE_FAILED', 'STORE_REFUSED']);
+const UNREACHABLE = 'The server cannot reach its task store; try again later';
+/** What a peer is told about a store that does not work: paths, keys and causes stay with the operator. */
+const PRIVATE: Partial<Record<TaskErrorCode, string>> = {
+  STORE_UNAVAILABLE: UNREACHABLE,
+  STORE_CLOSED: UNREACHABLE,
+  STORE_FAILED: UNREACHABLE,
+  STORE_REFUSED: UNREACHABLE,
+  STORE_SEALED: 'The server cannot read this task right now; try again later',
+};
 
 export function encodeError(error: TaskError): RpcErrorObject {
-  const message = PRIVATE.has(error.code) ? 'The server cannot reach its task store; try again later' : error.message;
+  const message = PRIVATE[error.code] ?? error.message;
   const data = error instanceof RateLimitedError ? { retryAfterMs: error.retryAfterMs } : undefined;
   return { code: codes[error.code], message, ...(data !== undefined && { data }) };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +71,7 @@ describe('longcall', () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toMatch(/admin/);
-    for (const command of ['ls', 'show', 'logs', 'cancel', 'requeue', 'rm']) {
+    for (const command of ['ls', 'show', 'logs', 'cancel', 'requeue', 'rm', 'rekey']) {
       const { code, stdout } = await run(['admin', command, '--help']);
       expect([code, stdout]).toEqual([0, expect.stringContaining('--db <file>')]);
       expect(stdout).toContain('--json');
@@ -93,6 +94,7 @@ describe('longcall', () => {
     [['admin', 'show', '--db', 'x'], /missing required argument 'id'/],
     [['admin', 'cancel', '--db', 'x'], /give either ids/],
     [['admin', 'cancel', 'a', '--all', '--db', 'x'], /give either ids/],
+    [['admin', 'rekey', '--db', 'x'], /--key-file, or LONGCALL_KEY_FILE/],
   ])('answers wrong use %j with 2 and a hint', async (args, message) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);
@@ -372,5 +374,92 @@ describe('longcall admin cancel, requeue and rm', () => {
     expect(await store.inspect(lease.taskId)).toBeUndefined();
     expect(await admin('rm', lease.taskId)).toMatchObject({ code: 3 });
     expect(existsSync(file)).toBe(true);
+  });
+});
+
+describe('longcall admin on an encrypted file', () => {
+  const keys = { one: randomBytes(32).toString('base64'), two: randomBytes(32).toString('base64') };
+  const keyFile = (use: keyof typeof keys, known: Partial<typeof keys>) => {
+    const path = join(folder.path, `keys-${use}-${Object.keys(known).length}.json`);
+    writeFileSync(path, JSON.stringify({ use, keys: known }), { mode: 0o600 });
+    return path;
+  };
+  let encrypted: string;
+  let sealing: TaskStore;
+  let taskId: string;
+  beforeEach(async () => {
+    encrypted = join(folder.path, 'encrypted.db');
+    const encryption = { file: keyFile('one', { one: keys.one }) };
+    ({ store: sealing } = await sqliteStore(encrypted, { encryption }).open(environment));
+    const { task } = await sealing.create(aTask({ input: { text: 'hush' }, labels: { team: 'hush' } }));
+    ({ taskId } = task);
+    const [claim] = await sealing.claim([taskId], { workerId: 'w', leaseMs: 60_000 });
+    await sealing.appendLog(claim?.lease as never, [{ level: 'info', text: 'hush', at: 1 }]);
+    await sealing.finish(claim?.lease as never, FAILED);
+  });
+  afterEach(() => sealing.close());
+
+  it('shows what is readable without keys, says which key the rest needs, and takes it by option or environment', async () => {
+    const short = taskId.slice(0, 12);
+    const shut = await run(['admin', 'show', short, '--db', encrypted]);
+    expect(shut).toMatchObject({ code: 0, stderr: '' });
+    expect(shut.stdout).toMatch(/status +failed \(done\)/);
+    expect(shut.stdout).toMatch(/encrypted +what is missing does not open; it needs key "one" \(--key-file\)/);
+    expect(shut.stdout).not.toMatch(/hush|boom/);
+    expect((await run(['admin', 'ls', '--db', encrypted])).stdout).toMatch(/failed.*\(encrypted\)/);
+    for (const command of [
+      ['show', short, '--payloads'],
+      ['logs', short],
+      ['requeue', short],
+    ]) {
+      const { code, stdout, stderr } = await run(['admin', ...command, '--db', encrypted]);
+      expect([code, stdout]).toEqual([5, '']);
+      expect(stderr).toMatch(/key "one".*--key-file|no keys.*--key-file/);
+    }
+    const path = keyFile('one', { one: keys.one });
+    const open = ['admin', 'show', short, '--payloads', '--db', encrypted];
+    expect((await run([...open, '--key-file', path])).stdout).toMatch(/boom[\s\S]*"text": "hush"/);
+    expect((await run(open, { LONGCALL_KEY_FILE: path })).stdout).toMatch(/boom[\s\S]*"text": "hush"/);
+    chmodSync(path, 0o644);
+    expect(await run([...open, '--key-file', path])).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/chmod 600/),
+    });
+  });
+
+  it('rotates keys: everything is encrypted with the new one, and then it opens without the old one', async () => {
+    const alone = keyFile('two', { two: keys.two });
+    const refused = await run(['admin', 'ls', '--db', encrypted, '--key-file', alone]);
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringMatching(/encrypted with key "one"/) });
+    const both = keyFile('two', keys);
+    const rekeyed = await run(['admin', 'rekey', '--db', encrypted, '--key-file', both]);
+    expect(rekeyed).toMatchObject({ code: 0, stderr: '' });
+    expect(rekeyed.stdout).toMatch(
+      /encrypted \d+ rows anew with key "two"; 0 of them.*\nnothing in the database needs another key/,
+    );
+    expect((await run(['admin', 'rekey', '--db', encrypted, '--key-file', both, '--json'])).stdout).toBe(
+      `${JSON.stringify({ key: 'two', rows: 0, plain: 0, left: {} })}\n`,
+    );
+    const shown = await run(['admin', 'show', taskId, '--payloads', '--db', encrypted, '--key-file', alone]);
+    expect(shown.stdout).toMatch(/boom[\s\S]*"text": "hush"/);
+  });
+
+  it('encrypts a file that was not, and says what is left of its text until the file is written anew', async () => {
+    await store.create(aTask({ input: 'a word to be found' }));
+    const found = () =>
+      readdirSync(folder.path).some(
+        (name) =>
+          name.startsWith('tasks.db') &&
+          statSync(join(folder.path, name)).isFile() &&
+          readFileSync(join(folder.path, name)).includes('a word to be found'),
+      );
+    expect(found()).toBe(true);
+    const path = keyFile('one', { one: keys.one });
+    const { code, stdout, stderr } = await run(['admin', 'rekey', '--db', file, '--key-file', path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/encrypted (\d+) rows anew with key "one"; \1 of them had not been encrypted/);
+    expect(stderr).toMatch(/--vacuum/);
+    expect((await run(['admin', 'rekey', '--db', file, '--key-file', path, '--vacuum'])).code).toBe(0);
+    expect(found()).toBe(false);
   });
 });

@@ -72,7 +72,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'an answer counts twice',
     breaks: ['P10'],
-    sql: replacing(/(^update "input_requests".*"request_key" = \?) and "answered_at" is null/, '$1'),
+    sql: replacing(/(^update "input_requests".*"request_key" in \(\?, \?\)) and "answered_at" is null/, '$1'),
   },
   {
     name: 'a lease is taken before it has run out',
@@ -128,7 +128,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a repeated create makes a second task',
     breaks: ['P8'],
-    sql: replacing(/^(select "request_hash", .*"key" = \?)/, '$1 and 0'),
+    sql: replacing(/^(select "request_hash", .*"key" in \(\?, \?\))/, '$1 and 0'),
   },
   {
     name: 'anybody may look and touch',

@@ -54,7 +54,7 @@ afterEach(async () => {
 
 async function open(clock: Clock, maxWalBytes = BOUND): Promise<void> {
   const db = await openDatabase(file, silent);
-  ({ store } = openOn(db, file, { clock, random: systemRandom, logger }, maxWalBytes));
+  ({ store } = openOn(db, file, { clock, random: systemRandom, logger }, { maxWalBytes }));
 }
 
 /** Starts a process and waits until it says `ready`. */

@@ -23,6 +23,8 @@ const WALKS: Record<string, { over: RegExp; because: string }> = {
     because: 'leased tasks: as many as workers have slots',
   },
   listLeasedBy: { over: /^SCAN tasks USING INDEX tasks_leased$/, because: 'the same' },
+  insertStep: { over: /^SCAN CONSTANT ROW$/, because: 'no table: the row that is inserted' },
+  insertQuestion: { over: /^SCAN CONSTANT ROW$/, because: 'the same' },
   hasRecords: { over: /^SCAN CONSTANT ROW$/, because: 'no table' },
 };
 let db: Database.Database;

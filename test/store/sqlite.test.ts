@@ -113,7 +113,7 @@ describe('opening a SQLite store', () => {
     const { store } = await open();
     await store.close();
     const db = new Database(file);
-    db.exec("update meta set value = '2' where key = 'schema'");
+    db.exec("update meta set value = '3' where key = 'schema'");
     db.close();
     const again = await open();
     await again.store.create(aTask());

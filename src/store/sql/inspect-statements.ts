@@ -1,6 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { RunState, Schema } from './schema.ts';
 import { compile, slot } from './statement.ts';
+import type { Kept } from './vault.ts';
 
 type Tasks = Schema['tasks'];
 
@@ -25,13 +26,17 @@ const overviewColumns = [
 
 export type OverviewRow = Pick<Tasks, (typeof overviewColumns)[number]>;
 export type FullRow = Omit<Tasks, 'row_id'> & { row_id: number };
+export type AskedRow = Omit<Schema['input_requests'], 'task_id' | 'seq' | 'created_fence'>;
 export interface TimelineRow {
   seq: number;
   type: string;
-  body: string | null;
+  body: Kept | null;
   at: number;
-  /** The worker of an attempt, the name of a step. */
-  name: string | null;
+  /** The worker of an attempt. */
+  worker: string | null;
+  /** Key and name of a step. */
+  step_key: Kept | null;
+  name: Kept | null;
   ordinal: number | null;
   fence: number | null;
 }
@@ -138,7 +143,7 @@ export function inspectStatements(db: Kysely<Schema>) {
         .select((eb) => eb.fn.countAll<number>().as('found'))
         .where('task_id', '=', id),
     ),
-    listAsked: compile<{ id: string }, Omit<Schema['input_requests'], 'task_id' | 'seq' | 'created_fence'>>(
+    listAsked: compile<{ id: string }, AskedRow>(
       db
         .selectFrom('input_requests')
         .select(['request_key', 'question', 'created_at', 'deadline', 'answer', 'action', 'responder', 'answered_at'])
@@ -148,10 +153,13 @@ export function inspectStatements(db: Kysely<Schema>) {
     listPayloads: compile<{ id: string }, Pick<Schema['task_payloads'], 'kind' | 'body'>>(
       db.selectFrom('task_payloads').select(['kind', 'body']).where('task_row', '=', row),
     ),
-    listRecordedSteps: compile<{ id: string }, Pick<Schema['steps'], 'name' | 'ordinal' | 'body' | 'error'>>(
+    listRecordedSteps: compile<
+      { id: string },
+      Pick<Schema['steps'], 'step_key' | 'name' | 'ordinal' | 'body' | 'error'>
+    >(
       db
         .selectFrom('steps')
-        .select(['name', 'ordinal', 'body', 'error'])
+        .select(['step_key', 'name', 'ordinal', 'body', 'error'])
         .where('task_id', '=', id)
         .orderBy('event_seq'),
     ),
@@ -159,34 +167,17 @@ export function inspectStatements(db: Kysely<Schema>) {
     timeline: compile<{ id: string; after: number; limit: number }, TimelineRow>({
       compile: () =>
         sql`
-          select seq, type, body, at, null as name, null as ordinal, null as fence
+          select seq, type, body, at, null as worker, null as step_key, null as name, null as ordinal, null as fence
             from events where task_row = ${row} and seq > ${after}
           union all
-          select event_seq, 'claimed', null, started_at, worker, attempt, fence
+          select event_seq, 'claimed', null, started_at, worker, null, null, attempt, fence
             from attempts where task_row = ${row} and event_seq > ${after}
           union all
-          select event_seq, case when error is null then 'step_recorded' else 'step_failed' end, null, ended_at, name, ordinal, null
+          select event_seq, case when error is null then 'step_recorded' else 'step_failed' end, null, ended_at, null, step_key, name, ordinal, null
             from steps where task_id = ${id} and event_seq > ${after}
           order by seq limit ${limit}`.compile(db),
     }),
 
-    copyInput: compile<{ id: string; as: string }>(
-      db
-        .insertInto('task_payloads')
-        .columns(['task_row', 'kind', 'body', 'key_id'])
-        .expression(
-          db
-            .selectFrom('task_payloads')
-            .select([
-              sql<number>`(select row_id from tasks where id = ${slot<string>('as')})`.as('task_row'),
-              'kind',
-              'body',
-              'key_id',
-            ])
-            .where('task_row', '=', row)
-            .where('kind', 'in', ['input', 'prepared']),
-        ),
-    ),
     hide: compile<{ id: string; now: number }>(
       db
         .updateTable('tasks')

@@ -1,10 +1,12 @@
 import { type Kysely, type Migration, type MigrationProvider, sql } from 'kysely';
 
 /** The schema this release writes. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 /** The oldest schema number a release must know to read, and to write, what this release leaves behind. */
 const MIN_READER = 1;
 export const MIN_WRITER = 1;
+/** The same for a file whose payloads are sealed: releases before would take the bytes for text. */
+export const SEALED_READER = 2;
 
 const initial: Migration = {
   async up(db: Kysely<unknown>) {
@@ -201,13 +203,18 @@ const initial: Migration = {
       begin select raise(abort, 'terminal is final'); end`.execute(db);
     await sql`
       insert into meta (key, value) values
-        ('schema', ${String(SCHEMA_VERSION)}), ('min_reader', ${String(MIN_READER)}), ('min_writer', ${String(MIN_WRITER)})`.execute(
-      db,
-    );
+        ('schema', '1'), ('min_reader', ${String(MIN_READER)}), ('min_writer', ${String(MIN_WRITER)})`.execute(db);
+  },
+};
+
+/** Payloads may be sealed: the tables stay as they are, and what is in them may be bytes instead of text. */
+const sealing: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`update meta set value = '2' where key = 'schema'`.execute(db);
   },
 };
 
 /** Every migration there is, oldest first; forward only. */
 export const migrations: MigrationProvider = {
-  getMigrations: () => Promise.resolve({ '0001-initial': initial }),
+  getMigrations: () => Promise.resolve({ '0001-initial': initial, '0002-sealing': sealing }),
 };

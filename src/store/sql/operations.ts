@@ -1,7 +1,17 @@
 import { type Clock, TASK_STATUSES, type TaskId, type TaskStatus } from '../../core/index.ts';
-import type { ListOptions, OperatorStore, RunState, TaskCounts, TaskFilter, TaskPage } from '../operator-store.ts';
+import type {
+  ListOptions,
+  OperatorStore,
+  Rekeyed,
+  RekeyOptions,
+  RunState,
+  TaskCounts,
+  TaskFilter,
+  TaskPage,
+} from '../operator-store.ts';
 import * as commands from './commands/index.ts';
 import { decodeCursor, encodeCursor, newest } from './cursor.ts';
+import { rekey } from './rekey.ts';
 import type { Command } from './statement.ts';
 import type { Statements } from './statements.ts';
 import { turn } from './turn.ts';
@@ -106,6 +116,10 @@ export abstract class SqlOperations implements Omit<OperatorStore, 'storage'> {
       cursor = page.nextCursor;
     }
     return cancelled;
+  }
+
+  rekey(_options: RekeyOptions = {}): Promise<Rekeyed> {
+    return rekey(this.#runner, this.#q);
   }
 
   async remove(taskId: TaskId): Promise<boolean> {

@@ -1,17 +1,19 @@
 import type { Generated } from 'kysely';
+import type { Kept } from './vault.ts';
 
 /**
  * The tables, the same in every SQL dialect. Times are integer milliseconds since the Unix epoch, JSON is text.
- * Payloads live outside `tasks`, so that reading a status never touches them.
+ * Payloads live outside `tasks`, so that reading a status never touches them. What is {@link Kept} goes through the store's
+ * vault: it is sealed where the store has keys, and nothing else a peer or a handler said is in any column.
  */
 export interface Schema {
-  meta: { key: string; value: string };
+  meta: { key: string; value: Kept };
   tasks: TasksTable;
   task_payloads: {
     task_row: number;
     kind: 'input' | 'prepared' | 'result' | 'error';
-    body: string;
-    /** Which key the body is encrypted with; null: plain. */
+    body: Kept;
+    /** Which key the body is encrypted with; null: plain. For people who look: the body says so itself. */
     key_id: string | null;
   };
   attempts: {
@@ -22,22 +24,23 @@ export interface Schema {
     started_at: number;
     ended_at: number | null;
     outcome: AttemptOutcome | null;
-    error: string | null;
+    error: Kept | null;
     /** Its place in the task's timeline, among the events. */
     event_seq: number;
   };
   steps: {
     task_id: string;
-    step_key: string;
-    name: string;
+    /** Sealed stores keep a digest here, and key and name together below. */
+    step_key: Kept;
+    name: Kept;
     ordinal: number;
     /** The order in which steps were first recorded, to notice a handler that changed. */
     seq: number;
     /** Of what the step works on, to notice that it works on something else now. */
     input_hash: string | null;
     fence: number;
-    body: string | null;
-    error: string | null;
+    body: Kept | null;
+    error: Kept | null;
     started_at: number | null;
     ended_at: number;
     /** Its place in the task's timeline, among the events. */
@@ -45,26 +48,28 @@ export interface Schema {
   };
   input_requests: {
     task_id: string;
-    request_key: string;
+    /** Sealed stores keep a digest here, and key and question together below. */
+    request_key: Kept;
     seq: number;
-    question: string;
+    question: Kept;
     created_fence: number;
     created_at: number;
     deadline: number | null;
-    answer: string | null;
-    action: string | null;
+    answer: Kept | null;
+    action: Kept | null;
     responder: string | null;
     answered_at: number | null;
   };
-  events: { task_row: number; seq: number; type: string; body: string | null; at: number };
+  events: { task_row: number; seq: number; type: string; body: Kept | null; at: number };
   /** Some lines each, `start` being where they begin in the log, in bytes; see commands/log.ts. */
-  logs: { task_id: string; start: number; body: string };
+  logs: { task_id: string; start: number; body: Kept };
   idempotency_keys: {
     tenant: string;
     principal: string;
     name: string;
-    key: string;
-    request_hash: string;
+    /** Digests, in sealed stores. */
+    key: Kept;
+    request_hash: Kept;
     task_id: string;
     expires_at: number | null;
     /** How often the request came again: then its caller is there after all. */
@@ -110,16 +115,16 @@ interface TasksTable {
   tool: string;
   tool_version: string | null;
   created_revision: string;
-  origin_request_id: string | null;
-  progress_token: string | null;
+  origin_request_id: Kept | null;
+  progress_token: Kept | null;
   client_capabilities: string | null;
   /** What requestors see. */
   status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
   /** Who is to move: a worker may claim it, holds it, nobody until an answer comes, or it is over. */
   run_state: RunState;
-  status_message: string | null;
-  progress: string | null;
-  cancel_reason: string | null;
+  status_message: Kept | null;
+  progress: Kept | null;
+  cancel_reason: Kept | null;
   version: number;
   /** The last number taken in the task's timeline. */
   event_seq: number;
@@ -149,8 +154,8 @@ interface TasksTable {
   timeout_ms: number | null;
   active_ms: number;
   parent_task_id: string | null;
-  traceparent: string | null;
-  labels: string | null;
+  traceparent: Kept | null;
+  labels: Kept | null;
   job_kind: string | null;
   job_ref: string | null;
   next_poll_at: number | null;

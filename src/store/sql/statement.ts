@@ -1,6 +1,6 @@
 import { type Compilable, SqliteQueryCompiler } from 'kysely';
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 
 /** A value that is not known when a statement is compiled: it stands where the value will be. */
 class Slot {

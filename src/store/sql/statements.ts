@@ -1,8 +1,10 @@
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from 'kysely';
 import { eraseStatements } from './erase-statements.ts';
 import { inspectStatements } from './inspect-statements.ts';
+import { rekeyStatements } from './rekey-statements.ts';
 import type { AttemptOutcome, RunState, Schema } from './schema.ts';
 import { compile, StatementCompiler, slot } from './statement.ts';
+import type { Kept, Vault } from './vault.ts';
 
 type Tasks = Schema['tasks'];
 type TaskColumn = Exclude<keyof Tasks, 'row_id'>;
@@ -74,11 +76,13 @@ interface Owner {
 }
 
 export type ReadyRow = Owner & Pick<Tasks, 'id' | 'tool'>;
-export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: string | null };
+export type RecordRow = Pick<Tasks, (typeof recordColumns)[number]> & { outcome: Kept | null };
 export type ControlRow = Pick<Tasks, (typeof controlColumns)[number]>;
 export type ClaimRow = Pick<Tasks, (typeof claimColumns)[number]>;
 export type NewTaskRow = Omit<Tasks, 'row_id'>;
-export type Statements = ReturnType<typeof buildStatements>;
+type AllStatements = ReturnType<typeof buildStatements>;
+/** What commands work with: every statement, and what makes payloads into values for them. */
+export type Statements = AllStatements & { readonly vault: Vault };
 
 interface OwnedBy {
   id: string;
@@ -103,12 +107,16 @@ function compiler(): Kysely<Schema> {
   });
 }
 
-let statements: Statements | undefined;
+let statements: AllStatements | undefined;
 
 /** Every statement a store runs. Compiled when they are first asked for, and the same for every store. */
-export function allStatements(): Statements {
+export function allStatements(): AllStatements {
   statements ??= buildStatements();
   return statements;
+}
+
+export function statementsWith(vault: Vault): Statements {
+  return { ...allStatements(), vault };
 }
 
 function buildStatements() {
@@ -133,22 +141,25 @@ function buildStatements() {
 
   return {
     ...inspectStatements(db),
+    ...rekeyStatements(db),
     insertTask: compile<NewTaskRow>(
       db
         .insertInto('tasks')
         .values(Object.fromEntries(newTaskColumns.map((column) => [column, slot(column)])) as unknown as NewTaskRow),
     ),
-    insertPayload: compile<{ id: string; kind: Schema['task_payloads']['kind']; body: string }>(
-      db.insertInto('task_payloads').values({ task_row: row, kind: slot('kind'), body: slot('body'), key_id: null }),
+    insertPayload: compile<{ id: string; kind: Schema['task_payloads']['kind']; body: Kept; keyId: string | null }>(
+      db
+        .insertInto('task_payloads')
+        .values({ task_row: row, kind: slot('kind'), body: slot('body'), key_id: slot<string | null>('keyId') }),
     ),
-    readPayload: compile<{ id: string; kind: Schema['task_payloads']['kind'] }, { body: string }>(
+    readPayload: compile<{ id: string; kind: Schema['task_payloads']['kind'] }, { body: Kept }>(
       db
         .selectFrom('task_payloads')
         .select('body')
         .where('task_row', '=', row)
         .where('kind', '=', slot<'input'>('kind')),
     ),
-    insertEvent: compile<{ id: string; seq: number; type: string; body: string | null; now: number }>(
+    insertEvent: compile<{ id: string; seq: number; type: string; body: Kept | null; now: number }>(
       db
         .insertInto('events')
         .values({ task_row: row, seq: slot('seq'), type: slot('type'), body: slot('body'), at: now }),
@@ -166,26 +177,27 @@ function buildStatements() {
         event_seq: takenEventSeq,
       }),
     ),
-    endAttempt: compile<{ id: string; fence: number; outcome: AttemptOutcome; error: string | null; now: number }>(
+    endAttempt: compile<{ id: string; fence: number; outcome: AttemptOutcome; error: Kept | null; now: number }>(
       db
         .updateTable('attempts')
-        .set({ ended_at: now, outcome: slot<AttemptOutcome>('outcome'), error: slot<string | null>('error') })
+        .set({ ended_at: now, outcome: slot<AttemptOutcome>('outcome'), error: slot<Kept | null>('error') })
         .where('task_row', '=', row)
         .where('fence', '=', fence),
     ),
 
-    addMeta: compile<{ key: string; value: string }>(
+    addMeta: compile<{ key: string; value: Kept }>(
       db
         .insertInto('meta')
         .values({ key: slot('key'), value: slot('value') })
         .onConflict((conflict) => conflict.doNothing()),
     ),
-    readMeta: compile<{ key: string }, { value: string }>(
+    readMeta: compile<{ key: string }, { value: Kept }>(
       db.selectFrom('meta').select('value').where('key', '=', slot<string>('key')),
     ),
+    /** Under a digest, or as it was kept before payloads were sealed; then the digest is the younger one. */
     findKey: compile<
-      { tenant: string; principal: string; name: string; key: string; now: number },
-      { request_hash: string; task_id: string }
+      { tenant: string; principal: string; name: string; key: Kept; plain: Kept; now: number },
+      { request_hash: Kept; task_id: string }
     >(
       db
         .selectFrom('idempotency_keys')
@@ -193,15 +205,17 @@ function buildStatements() {
         .where('tenant', '=', slot<string>('tenant'))
         .where('principal', '=', slot<string>('principal'))
         .where('name', '=', slot<string>('name'))
-        .where('key', '=', slot<string>('key'))
-        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])),
+        .where('key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+        .orderBy(sql`typeof(key)`)
+        .limit(1),
     ),
     putKey: compile<{
       tenant: string;
       principal: string;
       name: string;
-      key: string;
-      hash: string;
+      key: Kept;
+      hash: Kept;
       id: string;
       expiresAt: number | null;
     }>(
@@ -324,6 +338,19 @@ function buildStatements() {
         .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
         .returning(claimColumns),
     ),
+    /** Undoes a claim of the same transaction: nobody has seen it. */
+    setAside: compile<Fenced & { until: number }>(
+      held().set((eb) => ({
+        run_state: 'ready' as RunState,
+        fence: eb('fence', '-', 1),
+        attempt: eb('attempt', '-', 1),
+        event_seq: eb('event_seq', '-', 1),
+        available_at: slot<number>('until'),
+        lease_owner: null,
+        lease_until: null,
+        leased_at: null,
+      })),
+    ),
     renew: compile<Fenced & { until: number }>(held().set({ lease_until: slot<number>('until') })),
     release: compile<Fenced & { runState: RunState; availableAt: number; givenBack: 0 | 1; activeMs: number }>(
       held().set((eb) => ({
@@ -353,7 +380,7 @@ function buildStatements() {
       Fenced & {
         status: Tasks['status'];
         runState: RunState;
-        reason: string | null;
+        reason: Kept | null;
         ttlMs: number | null;
         expiresAt: number | null;
         deleteAt: number | null;
@@ -366,7 +393,7 @@ function buildStatements() {
           status: slot<Tasks['status']>('status'),
           run_state: 'done' as RunState,
           status_message: null,
-          cancel_reason: slot<string | null>('reason'),
+          cancel_reason: slot<Kept | null>('reason'),
           version: eb('version', '+', 1),
           event_seq: eb('event_seq', '+', 1),
           active_ms: sql<number>`active_ms + coalesce(max(0, ${now} - leased_at), 0)`,
@@ -383,10 +410,10 @@ function buildStatements() {
         .where('fence', '=', fence)
         .where('run_state', '=', slot<RunState>('runState')),
     ),
-    report: compile<Fenced & { progress: string | null; message: string | null; now: number }>(
+    report: compile<Fenced & { progress: Kept | null; message: Kept | null; now: number }>(
       held().set((eb) => ({
-        progress: sql<string | null>`coalesce(${slot<string | null>('progress')}, progress)`,
-        status_message: sql<string | null>`coalesce(${slot<string | null>('message')}, status_message)`,
+        progress: sql<Kept | null>`coalesce(${slot<Kept | null>('progress')}, progress)`,
+        status_message: sql<Kept | null>`coalesce(${slot<Kept | null>('message')}, status_message)`,
         version: eb('version', '+', 1),
         updated_at: touched,
       })),
@@ -415,33 +442,39 @@ function buildStatements() {
     listSteps: compile<{ id: string }, Pick<Schema['steps'], 'step_key' | 'name' | 'body' | 'error'>>(
       db.selectFrom('steps').select(['step_key', 'name', 'body', 'error']).where('task_id', '=', id).orderBy('seq'),
     ),
+    /** Changes nothing where the step has a record, under a digest of its key or, from before payloads were sealed, the key. */
     insertStep: compile<
       Fenced & {
-        key: string;
-        name: string;
+        key: Kept;
+        plain: Kept;
+        name: Kept;
         ordinal: number;
         seq: number;
-        body: string | null;
-        error: string | null;
+        body: Kept | null;
+        error: Kept | null;
         now: number;
       }
     >(
       db
         .insertInto('steps')
-        .values({
-          task_id: id,
-          step_key: slot('key'),
-          name: slot('name'),
-          ordinal: slot('ordinal'),
-          seq: slot<number>('seq'),
-          fence,
-          body: slot('body'),
-          error: slot<string | null>('error'),
-          started_at: null,
-          ended_at: now,
-          event_seq: takenEventSeq,
-        })
-        .onConflict((conflict) => conflict.columns(['task_id', 'step_key']).doNothing()),
+        .columns([
+          'task_id',
+          'step_key',
+          'name',
+          'ordinal',
+          'seq',
+          'fence',
+          'body',
+          'error',
+          'started_at',
+          'ended_at',
+          'event_seq',
+        ])
+        .expression(
+          sql`select ${id}, ${slot('key')}, ${slot('name')}, ${slot('ordinal')}, ${slot('seq')}, ${fence}, ${slot('body')},
+            ${slot('error')}, null, ${now}, ${takenEventSeq}
+            where not exists (select 1 from steps where task_id = ${id} and step_key in (${slot('key')}, ${slot('plain')}))`,
+        ),
     ),
     /** Takes a number in the timeline while the lease holds; nothing changes, and so the lease is lost, if not. */
     takeEventSeq: compile<Fenced>(held().set((eb) => ({ event_seq: eb('event_seq', '+', 1) }))),
@@ -466,47 +499,42 @@ function buildStatements() {
         .where('task_id', '=', id)
         .orderBy('seq'),
     ),
-    insertQuestion: compile<Fenced & { key: string; question: string; deadline: number | null; now: number }>(
+    /** Changes nothing where the question was asked before, as for steps. */
+    insertQuestion: compile<Fenced & { key: Kept; plain: Kept; question: Kept; deadline: number | null; now: number }>(
       db
         .insertInto('input_requests')
-        .values({
-          task_id: id,
-          request_key: slot('key'),
-          seq: sql<number>`(select count(*) from input_requests where task_id = ${id})`,
-          question: slot('question'),
-          created_fence: fence,
-          created_at: now,
-          deadline: slot<number | null>('deadline'),
-          answer: null,
-          action: null,
-          responder: null,
-          answered_at: null,
-        })
-        .onConflict((conflict) => conflict.columns(['task_id', 'request_key']).doNothing()),
+        .columns(['task_id', 'request_key', 'seq', 'question', 'created_fence', 'created_at', 'deadline'])
+        .expression(
+          sql`select ${id}, ${slot('key')}, (select count(*) from input_requests where task_id = ${id}), ${slot('question')},
+            ${fence}, ${now}, ${slot('deadline')}
+            where not exists (
+              select 1 from input_requests where task_id = ${id} and request_key in (${slot('key')}, ${slot('plain')}))`,
+        ),
     ),
     answerQuestion: compile<{
       id: string;
-      key: string;
-      answer: string;
-      action: string;
+      key: Kept;
+      plain: Kept;
+      answer: Kept;
+      action: Kept;
       responder: string;
       now: number;
     }>(
       db
         .updateTable('input_requests')
         .set({
-          answer: slot<string>('answer'),
-          action: slot<string>('action'),
+          answer: slot<Kept>('answer'),
+          action: slot<Kept>('action'),
           responder: slot<string>('responder'),
           answered_at: now,
         })
         .where('task_id', '=', id)
-        .where('request_key', '=', slot<string>('key'))
+        .where('request_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
         .where('answered_at', 'is', null),
     ),
 
-    insertLog: compile<{ id: string; start: number; body: string }>(
-      db.insertInto('logs').values({ task_id: id, start: slot<number>('start'), body: slot<string>('body') }),
+    insertLog: compile<{ id: string; start: number; body: Kept }>(
+      db.insertInto('logs').values({ task_id: id, start: slot<number>('start'), body: slot<Kept>('body') }),
     ),
     setLogBytes: compile<{ id: string; bytes: number }>(
       db
@@ -539,12 +567,12 @@ function buildStatements() {
         .limit(slot<number>('limit')),
     ),
 
-    expireQuestion: compile<{ id: string; key: string; answer: string; now: number }>(
+    expireQuestion: compile<{ id: string; key: Kept; plain: Kept; answer: Kept; action: Kept; now: number }>(
       db
         .updateTable('input_requests')
-        .set({ answer: slot<string>('answer'), action: 'expired', answered_at: now })
+        .set({ answer: slot<Kept>('answer'), action: slot<Kept>('action'), answered_at: now })
         .where('task_id', '=', id)
-        .where('request_key', '=', slot<string>('key'))
+        .where('request_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
         .where('deadline', 'is not', null)
         .where('deadline', '<=', now)
         .where('answered_at', 'is', null),

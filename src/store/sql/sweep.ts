@@ -36,7 +36,7 @@ export async function sweep(
     deleted += erased.deleted;
     more = erased.more;
   }
-  if (!due.expired) return { expired: [], deleted };
+  if (!due.expired || q.vault.isLocked) return { expired: [], deleted }; // Without keys, no end can be written.
   // Last, so that whoever asked learns of the ends as soon as they are decided.
   const ended = await runner.write(() => commands.expire(q, limit, expired, graceMs, clock.now()), {
     flush: true, // An end that was seen must not come undone by a power cut.

@@ -5,18 +5,18 @@ import { StoreRefusedError } from '../../core/index.ts';
 import { SCHEMA_VERSION } from '../sql/migrations.ts';
 import type { StoreBackend } from '../store.ts';
 import { APPLICATION_ID, refusal, schemaOf } from './open.ts';
-import { sqliteStore } from './sqlite-store.ts';
+import { type SqliteStoreOptions, sqliteStore } from './sqlite-store.ts';
 
 /**
  * Tasks in a file that must be there already, for tools that look after them: it is neither created nor brought up to
  * date, and a file that is no task store is left as it is.
  */
-export function existingSqliteStore(path: string): StoreBackend {
+export function existingSqliteStore(path: string, options: SqliteStoreOptions = {}): StoreBackend {
   const file = resolve(path);
   return {
     async open(environment) {
       checkFile(file);
-      return sqliteStore(file).open(environment);
+      return sqliteStore(file, options).open(environment);
     },
   };
 }

@@ -128,7 +128,7 @@ export function schemaOf(db: Database.Database): { schema: number; minWriter: nu
 }
 
 /** Waits for a lock that another process holds while it opens the same file. */
-async function patiently(action: () => void | Promise<void>): Promise<void> {
+export async function patiently<Result>(action: () => Result | Promise<Result>): Promise<Result> {
   const until = performance.now() + OPEN_PATIENCE_MS;
   for (;;) {
     try {

@@ -5,17 +5,23 @@ import {
   type Clock,
   DEFAULTS,
   type JsonValue,
+  type Logger,
   type NewTask,
   type Principal,
   type Question,
   type RandomSource,
+  type StoreFailedError,
+  StoreSealedError,
+  shortId,
   type TaskId,
   type TerminalState,
 } from '../../core/index.ts';
+import type { RekeyOptions } from '../operator-store.ts';
 import * as commands from '../sql/commands/index.ts';
 import { SqlOperations } from '../sql/operations.ts';
-import { allStatements, type Statements } from '../sql/statements.ts';
+import { type Statements, statementsWith } from '../sql/statements.ts';
 import { sweep } from '../sql/sweep.ts';
+import { Vault } from '../sql/vault.ts';
 import type {
   Applied,
   ClaimOptions,
@@ -44,7 +50,7 @@ export function openOn(
   db: Database.Database,
   path: string,
   { clock, random, logger }: StoreEnvironment,
-  maxWalBytes: number = MAX_WAL_BYTES,
+  { vault = Vault.plain, maxWalBytes = MAX_WAL_BYTES }: { vault?: Vault; maxWalBytes?: number } = {},
 ): { store: TaskStore; dispatcher: Dispatcher } {
   const file = path === ':memory:' ? undefined : resolve(path);
   let dispatcher: ScanDispatcher | undefined;
@@ -56,11 +62,11 @@ export function openOn(
     ring: (changed) => dispatcher?.ring(changed),
     committed: () => upkeep.committed(),
   });
-  const statements = allStatements();
+  const statements = statementsWith(vault);
   const bellPath = file && `${file}.bell`;
   dispatcher = new ScanDispatcher({ db, commits, statements, clock, logger, bellPath });
   const locks = file === undefined ? undefined : new WorkerLocks(`${file}.workers`);
-  const store = new SqliteTaskStore({ db, commits, statements, dispatcher, locks, upkeep, clock, random });
+  const store = new SqliteTaskStore({ db, commits, statements, dispatcher, locks, upkeep, clock, random, logger });
   return { store, dispatcher };
 }
 
@@ -73,6 +79,7 @@ interface SqliteTaskStoreParts {
   upkeep: Upkeep;
   clock: Clock;
   random: RandomSource;
+  logger: Logger;
 }
 
 class SqliteTaskStore extends SqlOperations implements TaskStore {
@@ -84,8 +91,11 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   readonly #upkeep: Upkeep;
   readonly #clock: Clock;
   readonly #random: RandomSource;
+  readonly #logger: Logger;
+  /** Keys whose absence the operator was told of. */
+  readonly #missed = new Set<string>();
 
-  constructor({ db, commits, statements, dispatcher, locks, upkeep, clock, random }: SqliteTaskStoreParts) {
+  constructor({ db, commits, statements, dispatcher, locks, upkeep, clock, random, logger }: SqliteTaskStoreParts) {
     super(commits, statements, clock);
     this.#db = db;
     this.#commits = commits;
@@ -95,6 +105,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     this.#upkeep = upkeep;
     this.#clock = clock;
     this.#random = random;
+    this.#logger = logger;
   }
 
   create(task: NewTask, options: CreateOptions = {}) {
@@ -113,13 +124,19 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   }
 
   claim(taskIds: readonly TaskId[], options: ClaimOptions) {
-    let ended: TaskId[] = [];
+    const unclaimed: commands.Unclaimed = { ended: [], shut: [] };
     const command = () => {
-      ended = []; // A group that fails starts over.
-      return commands.claim(this.#q, taskIds, options, this.#clock.now(), ended);
+      Object.assign(unclaimed, { ended: [], shut: [] }); // A group that fails starts over.
+      return commands.claim(this.#q, taskIds, options, this.#clock.now(), unclaimed);
     };
     // Flushed, as a handler that may not run twice must not start a second time after a power cut.
-    return this.#commits.write(command, { flush: true, changed: () => ended });
+    const claimed = this.#commits.write(command, { flush: true, changed: () => unclaimed.ended });
+    // Beside the answer, not before it: what shares a commit is heard of in the order in which it was done.
+    void claimed.then(
+      () => unclaimed.shut.forEach(({ taskId, error }) => void this.#tellOf(taskId, error)),
+      () => {}, // Told to whoever claims.
+    );
+    return claimed;
   }
 
   renew(leases: readonly Lease[], leaseMs: number) {
@@ -210,6 +227,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
   }
 
   async lostLeases(limit: number) {
+    if (this.#q.vault.isLocked) return []; // Nothing could be decided about them here.
     const now = this.#clock.now();
     const owners = await this.#commits.read(() => commands.leaseOwners(this.#q));
     const workers = new Map(owners.map((owner) => [owner, this.#locks?.probe(owner) ?? 'unknown']));
@@ -224,6 +242,24 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     const swept = await sweep(this.#commits, this.#q, this.#clock, { limit, expired, graceMs });
     await this.#upkeep.round();
     return swept;
+  }
+
+  /** One word for each missing key: there may be thousands of tasks. */
+  #tellOf(taskId: TaskId, error: StoreSealedError | StoreFailedError): void {
+    const fields = { task: shortId(taskId), error };
+    if (!(error instanceof StoreSealedError)) {
+      this.#logger.error(fields, 'what was kept of a task cannot be decrypted, and the task has failed');
+      return;
+    }
+    if (this.#missed.has(error.keyId ?? '')) return;
+    this.#missed.add(error.keyId ?? '');
+    this.#logger.error(fields, 'a task cannot be decrypted here and is left to other processes');
+  }
+
+  override async rekey(options: RekeyOptions = {}) {
+    const rekeyed = await super.rekey(options);
+    if (options.vacuum === true) await this.#upkeep.vacuum();
+    return rekeyed;
   }
 
   async storage() {

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
-import { type Logger, StoreClosedError } from '../../core/index.ts';
+import { type Logger, StoreClosedError, StoreUnavailableError } from '../../core/index.ts';
 import type { StorageSize } from '../operator-store.ts';
 import { turn } from '../sql/turn.ts';
 import { asStoreError, isBusy } from './errors.ts';
+import { patiently } from './open.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
 /** Free space that stays for what comes next, beside a quarter of what is in use: it would only be taken again. */
@@ -66,6 +67,19 @@ export class Upkeep {
     }
     // The file itself becomes shorter when the log is copied into it.
     if (shrunk) this.#carefully(() => this.#db.pragma('wal_checkpoint(PASSIVE)'));
+  }
+
+  /**
+   * Writes the whole file anew, so that nothing stays of what was deleted or overwritten. Others can read, and wait to write,
+   * for as long as that takes.
+   */
+  async vacuum(): Promise<void> {
+    await patiently(() => void this.#db.exec('vacuum'));
+    await patiently(() => {
+      const [{ busy }] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+      if (busy !== 0)
+        throw new StoreUnavailableError('the write-ahead log is in use; close what reads the file, and try again');
+    });
   }
 
   /** Gives a piece of what is free back to the file system. False: there is not enough of it. */

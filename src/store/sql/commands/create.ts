@@ -11,6 +11,8 @@ import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
 import { newTaskRow, ownerColumns, toRecord } from '../rows.ts';
 import { type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
+import { nameOf, plain } from '../vault.ts';
+import { fingerprintsOf, insertBody } from './payload.ts';
 import { readRecord } from './read.ts';
 
 /** Task row, payloads, first event and idempotency key, together or not at all. */
@@ -33,7 +35,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
       );
     }
   }
-  const row = newTaskRow(task, now);
+  const row = newTaskRow(q.vault, task, now);
   if (options.claim !== undefined) {
     row.run_state = 'leased';
     row.fence = 1;
@@ -46,22 +48,21 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   yield* run(q.insertTask, row);
   const input = JSON.stringify(task.input);
   const prepared = task.prepared === undefined ? undefined : JSON.stringify(task.prepared);
-  yield* run(q.insertPayload, { id: task.taskId, kind: 'input', body: input });
+  yield* insertBody(q, task.taskId, 'input', input);
   if (prepared !== undefined) {
-    yield* run(q.insertPayload, { id: task.taskId, kind: 'prepared', body: prepared });
+    yield* insertBody(q, task.taskId, 'prepared', prepared);
   }
   yield* run(q.insertEvent, { id: task.taskId, seq: 1, type: 'created', body: null, now });
   if (options.idempotency !== undefined) {
     yield* run(q.putKey, {
       ...owner,
       name: workName(task.method, task.name),
-      key: options.idempotency.key,
-      hash: options.idempotency.requestHash,
+      ...fingerprints(q, task, options.idempotency),
       id: task.taskId,
       expiresAt: row.expires_at,
     });
   }
-  const record = toRecord(row, null, {});
+  const record = toRecord(q.vault, row, null, {});
   if (options.claim === undefined) return { task: record, outcome: 'created' };
   const { workerId } = options.claim;
   yield* run(q.insertAttempt, { id: task.taskId, fence: 1, attempt: 1, worker: workerId, now });
@@ -85,12 +86,20 @@ function* findByKey(
   now: number,
 ): Command<Created | undefined> {
   const owner = ownerColumns(task.principal);
-  const found = yield* one(q.findKey, { ...owner, name: workName(task.method, task.name), key: idempotency.key, now });
+  const name = workName(task.method, task.name);
+  const { key, hash } = fingerprints(q, task, idempotency);
+  const found = yield* one(q.findKey, { ...owner, name, key, plain: plain(idempotency.key), now });
   if (found === undefined) return undefined;
-  if (found.request_hash !== idempotency.requestHash) throw new IdempotencyConflictError();
+  const same = [nameOf(hash), idempotency.requestHash].includes(nameOf(found.request_hash));
+  if (!same) throw new IdempotencyConflictError();
   const record = yield* readRecord(q, found.task_id, task.principal, now);
   if (record === undefined) return undefined;
   if (idempotency.whileOpen === true && isTerminal(record.state)) return undefined;
   yield* run(q.countRepeat, { id: record.taskId });
   return { task: record, outcome: 'existing' };
+}
+
+function fingerprints(q: Statements, task: NewTask, { key, requestHash }: NonNullable<CreateOptions['idempotency']>) {
+  const of = { ...ownerColumns(task.principal), name: workName(task.method, task.name) };
+  return fingerprintsOf(q.vault, of, key, requestHash);
 }

@@ -1,5 +1,6 @@
 import {
   type InputRequests,
+  type JsonObject,
   type Principal,
   type TaskEvent,
   type TaskId,
@@ -8,10 +9,12 @@ import {
   transition,
 } from '../../../core/index.ts';
 import type { Applied, Lease, LostLease } from '../../store.ts';
+import { places } from '../places.ts';
 import { ownerColumns } from '../rows.ts';
 import type { AttemptOutcome } from '../schema.ts';
 import { type Command, one, run } from '../statement.ts';
 import type { ControlRow, Statements } from '../statements.ts';
+import { insertBody, insertEvent } from './payload.ts';
 
 const NO_QUESTIONS: InputRequests = {};
 
@@ -49,12 +52,13 @@ export function* end(q: Statements, row: ControlRow, ending: Ending, now: number
   const { outcome } = ending;
   // A life that is over is not prolonged by its end.
   const kept = ending.deleteAt === undefined ? keepResult(row, now) : { ttlMs: row.ttl_ms, expiresAt: row.expires_at };
+  const reason = outcome.status === 'cancelled' ? outcome.reason : undefined;
   const changed = yield* run(q.end, {
     id: row.id,
     fence: row.fence,
     runState: row.run_state,
     status: outcome.status,
-    reason: outcome.status === 'cancelled' ? (outcome.reason ?? null) : null,
+    reason: reason === undefined ? null : q.vault.seal(places.ofTask(row.id, 'cancel_reason'), reason),
     ttlMs: kept.ttlMs,
     expiresAt: kept.expiresAt,
     deleteAt: ending.deleteAt ?? kept.expiresAt,
@@ -62,20 +66,21 @@ export function* end(q: Statements, row: ControlRow, ending: Ending, now: number
   });
   if (changed === 0) return false;
   if (outcome.status === 'completed') {
-    yield* run(q.insertPayload, { id: row.id, kind: 'result', body: JSON.stringify(outcome.result) });
+    yield* insertBody(q, row.id, 'result', JSON.stringify(outcome.result));
   } else if (outcome.status === 'failed') {
-    yield* run(q.insertPayload, { id: row.id, kind: 'error', body: JSON.stringify(outcome.error) });
+    yield* insertBody(q, row.id, 'error', JSON.stringify(outcome.error));
   }
-  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, ...endingEvent(ending), now });
+  yield* insertEvent(q, { id: row.id, seq: row.event_seq + 1, ...endingEvent(ending), now });
   if (row.run_state === 'leased') {
-    const error = outcome.status === 'failed' ? outcome.error.message : null;
+    const error =
+      outcome.status === 'failed' ? q.vault.seal(places.attemptError(row.id, row.fence), outcome.error.message) : null;
     yield* run(q.endAttempt, { id: row.id, fence: row.fence, outcome: ending.attempt, error, now });
   }
   return true;
 }
 
 /** The end as the timeline tells it: how and by whom, but neither with what result nor with what message. */
-function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: string | null } {
+function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: JsonObject | null } {
   const type = attempt === 'expired' ? 'expired' : outcome.status;
   const why = {
     ...(outcome.status === 'failed' && { code: outcome.error.code }),
@@ -83,7 +88,7 @@ function endingEvent({ outcome, attempt, by }: Ending): { type: string; body: st
     ...(outcome.status === 'cancelled' && outcome.reason !== undefined && { reason: outcome.reason }),
     ...(by !== undefined && { by }),
   };
-  return { type, body: Object.keys(why).length === 0 ? null : JSON.stringify(why) };
+  return { type, body: Object.keys(why).length === 0 ? null : why };
 }
 
 /** A result lives at least `keepResultMs`: the TTL grows if it must, and never shrinks; see `grantedTtl` for the exception. */
@@ -156,7 +161,7 @@ export function* recover(
   yield* run(q.returnToReady, { id: lost.taskId, fence: lost.fence, now });
   yield* run(q.endAttempt, { id: lost.taskId, fence: lost.fence, outcome: 'lost', error: null, now });
   yield* run(q.bumpEvent, { id: lost.taskId });
-  const body = JSON.stringify({ worker: lost.workerId, attempt: lost.attempt });
-  yield* run(q.insertEvent, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body, now });
+  const body = { worker: lost.workerId, attempt: lost.attempt };
+  yield* insertEvent(q, { id: lost.taskId, seq: row.event_seq + 1, type: 'worker_lost', body, now });
   return 'applied';
 }

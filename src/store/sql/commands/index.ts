@@ -15,6 +15,7 @@ export {
   pulses,
   readRecord,
 } from './read.ts';
+export { rekeyRows, staleRows, type WalkedName } from './rekey.ts';
 export { secret } from './secret.ts';
 export { FIRST_TURN, type Turn, take } from './take.ts';
-export { claim, note, recordStep, release, renew, report } from './work.ts';
+export { claim, note, recordStep, release, renew, report, type Unclaimed } from './work.ts';

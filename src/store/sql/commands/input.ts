@@ -1,10 +1,13 @@
 import { type Answer, type Principal, type Question, type TaskId, transition } from '../../../core/index.ts';
 import type { Applied, Lease } from '../../store.ts';
-import { ownerColumns, toInputRequests, toQuestion } from '../rows.ts';
+import { places } from '../places.ts';
+import { keyed, ownerColumns, stillOpen } from '../rows.ts';
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { ControlRow, Statements } from '../statements.ts';
+import { type Kept, nameOf, plain } from '../vault.ts';
 import { heldRow, stateOf } from './end.ts';
+import { insertEvent } from './payload.ts';
 
 export function* ask(
   q: Statements,
@@ -17,20 +20,23 @@ export function* ask(
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
   const { taskId: id, fence } = lease;
-  const text = JSON.stringify(question);
-  const inserted = yield* run(q.insertQuestion, { id, fence, key, question: text, deadline: deadline ?? null, now });
+  const names = namesOf(q, id, key);
+  const text = keyed(q.vault, key, JSON.stringify(question));
+  const kept = q.vault.seal(places.question(id, nameOf(names.key)), text);
+  const inserted = yield* run(q.insertQuestion, {
+    id,
+    fence,
+    ...names,
+    question: kept,
+    deadline: deadline ?? null,
+    now,
+  });
   if (inserted === 0) return 'applied'; // Asked by an earlier run; the record stands.
-  const open = toInputRequests((yield* all(q.listQuestions, { id })).map(toQuestion));
+  const open = stillOpen(yield* all(q.listQuestions, { id }));
   const next = transition(stateOf(row), { type: 'input_requested', inputRequests: open });
   if (!next.ok) return 'refused';
   yield* run(q.setStatus, { id, status: next.state.status, runState: row.run_state, now });
-  yield* run(q.insertEvent, {
-    id,
-    seq: row.event_seq + 1,
-    type: 'input_requested',
-    body: JSON.stringify({ key }),
-    now,
-  });
+  yield* insertEvent(q, { id, seq: row.event_seq + 1, type: 'input_requested', body: { key }, now });
   return 'applied';
 }
 
@@ -38,7 +44,7 @@ export function* ask(
 export function* setWaiting(q: Statements, lease: Lease, waiting: boolean, now: number): Command<void> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return;
-  const open = toInputRequests((yield* all(q.listQuestions, { id: row.id })).map(toQuestion));
+  const open = stillOpen(yield* all(q.listQuestions, { id: row.id }));
   const next = transition(
     stateOf(row, open),
     waiting ? { type: 'input_requested', inputRequests: open } : { type: 'input_received', remaining: open },
@@ -46,14 +52,27 @@ export function* setWaiting(q: Statements, lease: Lease, waiting: boolean, now: 
   if (!next.ok || next.state.status === row.status) return;
   yield* run(q.setStatus, { id: row.id, status: next.state.status, runState: row.run_state, now });
   const type = waiting ? 'input_requested' : 'input_received';
-  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type, body: null, now });
+  yield* insertEvent(q, { id: row.id, seq: row.event_seq + 1, type, body: null, now });
+}
+
+/** What a question's row is looked up by: a digest of its key, or the key where it was asked before payloads were sealed. */
+function namesOf({ vault }: Statements, id: TaskId, key: string): { key: Kept; plain: Kept } {
+  return { key: vault.digest('question', id, key), plain: plain(key) };
+}
+
+function answerColumns({ vault }: Statements, id: TaskId, key: string, given: Answer): { answer: Kept; action: Kept } {
+  return {
+    answer: vault.seal(places.answer(id, key), JSON.stringify(given)),
+    action: vault.seal(places.action(id, key), given.action),
+  };
 }
 
 export function* expireQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
-  const expired: Answer = { action: 'expired' };
-  const changed = yield* run(q.expireQuestion, { id: lease.taskId, key, answer: JSON.stringify(expired), now });
+  const id = lease.taskId;
+  const expired = answerColumns(q, id, key, { action: 'expired' });
+  const changed = yield* run(q.expireQuestion, { id, ...namesOf(q, id, key), ...expired, now });
   if (changed === 1) yield* received(q, row, { type: 'input_expired', keys: [key] }, row.run_state, now);
   return 'applied';
 }
@@ -72,9 +91,8 @@ export function* answer(
   for (const [key, given] of answers) {
     const changed = yield* run(q.answerQuestion, {
       id: taskId,
-      key,
-      answer: JSON.stringify(given),
-      action: given.action,
+      ...namesOf(q, taskId, key),
+      ...answerColumns(q, taskId, key, given),
       responder: principal.subject,
       now,
     });
@@ -95,9 +113,9 @@ function* received(
   runState: RunState,
   now: number,
 ): Command<void> {
-  const remaining = toInputRequests((yield* all(q.listQuestions, { id: row.id })).map(toQuestion));
+  const remaining = stillOpen(yield* all(q.listQuestions, { id: row.id }));
   const next = transition(stateOf(row), { type: 'input_received', remaining });
   if (!next.ok) return;
   yield* run(q.setStatus, { id: row.id, status: next.state.status, runState, now });
-  yield* run(q.insertEvent, { id: row.id, seq: row.event_seq + 1, type, body: JSON.stringify(body), now });
+  yield* insertEvent(q, { id: row.id, seq: row.event_seq + 1, type, body, now });
 }

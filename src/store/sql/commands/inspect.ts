@@ -1,8 +1,8 @@
 import {
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   nameOfWork,
-  type Question,
   questionText,
   type RpcErrorObject,
   TASK_STATUSES,
@@ -20,10 +20,13 @@ import type {
   TimelineEntry,
 } from '../../operator-store.ts';
 import type { Position } from '../cursor.ts';
-import type { FullRow, OverviewRow, TimelineRow } from '../inspect-statements.ts';
-import { ownerColumns, parseJson } from '../rows.ts';
+import type { AskedRow, FullRow, OverviewRow, TimelineRow } from '../inspect-statements.ts';
+import { places, type SealedTaskColumn } from '../places.ts';
+import { ownerColumns, parseJson, toQuestion, toStepName } from '../rows.ts';
 import { all, type Command, one } from '../statement.ts';
 import type { Statements } from '../statements.ts';
+import { type Kept, nameOf, type Place, type Vault } from '../vault.ts';
+import { Peek } from './peek.ts';
 
 /** Tasks looked at by one command of a list: some milliseconds, in which nothing else runs. */
 const SCAN = 1_000;
@@ -51,7 +54,7 @@ export function* listTasks(
     ...{ s1: s1 as TaskStatus, s2, s3, s4, s5 },
     limit: labels === undefined ? limit : SCAN,
   });
-  const matches = rows.map(toOverview).filter((task) => hasLabels(task, labels));
+  const matches = rows.map((row) => toOverview(row, new Peek(q.vault))).filter((task) => hasLabels(task, labels));
   const found = matches.slice(0, limit);
   const end = found.at(-1);
   if (end !== undefined && found.length === limit) {
@@ -72,7 +75,9 @@ function hasLabels({ labels }: TaskOverview, wanted: JsonObject | undefined): bo
   return Object.entries(wanted).every(([key, value]) => labels !== undefined && labels[key] === value);
 }
 
-function toOverview(row: OverviewRow): TaskOverview {
+function toOverview(row: OverviewRow, peek: Peek): TaskOverview {
+  const text = (column: SealedTaskColumn & keyof OverviewRow) => peek.at(places.ofTask(row.id, column), row[column]);
+  const [statusMessage, progress, labels] = (['status_message', 'progress', 'labels'] as const).map(text);
   return {
     taskId: row.id,
     principal: { ...(row.tenant !== '' && { tenant: row.tenant }), subject: row.principal },
@@ -80,14 +85,15 @@ function toOverview(row: OverviewRow): TaskOverview {
     name: nameOfWork(row.origin_method, row.tool),
     status: row.status,
     runState: row.run_state,
-    ...(row.status_message !== null && { statusMessage: row.status_message }),
-    ...(row.progress !== null && { progress: parseJson(row.progress) as unknown as TaskOverview['progress'] & object }),
+    ...(statusMessage !== undefined && { statusMessage }),
+    ...(progress !== undefined && { progress: parseJson(progress) as unknown as TaskOverview['progress'] & object }),
     attempt: row.attempt,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     ...(row.terminal_at !== null && { endedAt: row.terminal_at }),
     expiresAt: row.expires_at,
-    ...(row.labels !== null && { labels: parseJson(row.labels) as JsonObject }),
+    ...(labels !== undefined && { labels: parseJson(labels) as JsonObject }),
+    ...peek.note,
   };
 }
 
@@ -109,22 +115,15 @@ export function* countTasks(q: Statements, after: number): Command<CountedPiece>
 export function* inspectTask(q: Statements, taskId: TaskId): Command<TaskInspection | undefined> {
   const row = yield* one(q.readFull, { id: taskId });
   if (row === undefined) return undefined;
-  const error = row.status === 'failed' ? yield* one(q.readPayload, { id: taskId, kind: 'error' }) : undefined;
+  const failure = row.status === 'failed' ? yield* one(q.readPayload, { id: taskId, kind: 'error' }) : undefined;
   const steps = yield* one(q.countSteps, { id: taskId });
   const asked = yield* all(q.listAsked, { id: taskId });
-  const questions = asked.map(
-    (question): InspectedQuestion => ({
-      key: question.request_key,
-      message: questionText(JSON.parse(question.question) as Question),
-      askedAt: question.created_at,
-      ...(question.deadline !== null && { deadline: question.deadline }),
-      ...(question.answered_at !== null && { answeredAt: question.answered_at }),
-      ...(question.action !== null && { action: question.action }),
-      ...(question.responder !== null && { by: question.responder }),
-    }),
-  );
+  const peek = new Peek(q.vault);
+  const error = peek.at(places.body(taskId, 'error'), failure?.body ?? null);
+  const cancelReason = peek.at(places.ofTask(taskId, 'cancel_reason'), row.cancel_reason);
+  const questions = asked.map((question) => inspectedQuestion(q.vault, taskId, question, peek));
   return {
-    ...toOverview(row),
+    ...toOverview(row, peek),
     ...runOf(row),
     revision: row.created_revision,
     ...(row.tool_version !== null && { toolVersion: row.tool_version }),
@@ -133,11 +132,26 @@ export function* inspectTask(q: Statements, taskId: TaskId): Command<TaskInspect
     maxAttempts: row.max_attempts,
     onWorkerLost: row.on_worker_lost as WorkerLostRule,
     activeMs: row.active_ms,
-    ...(error !== undefined && { error: withoutData(JSON.parse(error.body) as RpcErrorObject) }),
-    ...(row.cancel_reason !== null && { cancelReason: row.cancel_reason }),
+    ...(error !== undefined && { error: withoutData(JSON.parse(error) as RpcErrorObject) }),
+    ...(cancelReason !== undefined && { cancelReason }),
     questions,
     steps: steps?.found ?? 0,
     logBytes: row.log_bytes,
+  };
+}
+
+/** A question without what was answered. One that does not open is still seen to be there. */
+function inspectedQuestion(vault: Vault, taskId: TaskId, row: AskedRow, peek: Peek): InspectedQuestion {
+  const asked = peek.unless(row.question, () => toQuestion(vault, taskId, { ...row, answer: null }));
+  const action = asked && peek.at(places.action(taskId, asked.key), row.action);
+  return {
+    key: asked?.key ?? nameOf(row.request_key),
+    message: asked === undefined ? '' : questionText(asked.question),
+    askedAt: row.created_at,
+    ...(row.deadline !== null && { deadline: row.deadline }),
+    ...(row.answered_at !== null && { answeredAt: row.answered_at }),
+    ...(action !== undefined && { action }),
+    ...(row.responder !== null && { by: row.responder }),
   };
 }
 
@@ -154,12 +168,21 @@ function withoutData({ code, message }: RpcErrorObject): Pick<RpcErrorObject, 'c
 
 export function* timeline(q: Statements, taskId: TaskId, after: number, limit: number): Command<TimelineEntry[]> {
   const rows = yield* all(q.timeline, { id: taskId, after, limit });
-  return rows.map((row) => ({ seq: row.seq, type: row.type, body: timelineBody(row), at: row.at }));
+  return rows.map((row) => {
+    const peek = new Peek(q.vault);
+    return { seq: row.seq, type: row.type, body: timelineBody(q.vault, taskId, row, peek), at: row.at, ...peek.note };
+  });
 }
 
-function timelineBody({ body, name, ordinal, fence }: TimelineRow): JsonObject | null {
-  if (name === null) return body === null ? null : asObject(body);
-  return fence === null ? { name, ordinal } : { attempt: ordinal, fence, worker: name };
+function timelineBody(vault: Vault, taskId: TaskId, row: TimelineRow, peek: Peek): JsonObject | null {
+  const { seq, body, worker, step_key, name, ordinal, fence } = row;
+  if (worker !== null) return { attempt: ordinal, fence, worker };
+  if (step_key === null || name === null) {
+    const text = peek.at(places.event(taskId, seq), body);
+    return text === undefined ? null : asObject(text);
+  }
+  const step = peek.unless(name, () => toStepName(vault, taskId, { step_key, name }));
+  return { ...(step !== undefined && { name: step.name }), ordinal };
 }
 
 /** Notes may be any JSON; entries are objects, so that readers need only one way to look into them. */
@@ -169,7 +192,10 @@ function asObject(body: string): JsonObject {
 }
 
 export function* payloads(q: Statements, taskId: TaskId): Command<TaskPayloads | undefined> {
-  const bodies = new Map((yield* all(q.listPayloads, { id: taskId })).map(({ kind, body }) => [kind, parseJson(body)]));
+  const { vault } = q;
+  const parsed = (place: Place, payload: Kept): JsonValue => parseJson(vault.open(place, payload));
+  const rows = yield* all(q.listPayloads, { id: taskId });
+  const bodies = new Map(rows.map(({ kind, body }) => [kind, parsed(places.body(taskId, kind), body)]));
   const input = bodies.get('input');
   if (input === undefined) return undefined;
   const recorded = yield* all(q.listRecordedSteps, { id: taskId });
@@ -181,17 +207,19 @@ export function* payloads(q: Statements, taskId: TaskId): Command<TaskPayloads |
   return {
     input,
     ...Object.fromEntries(kept),
-    steps: recorded.map(({ name, ordinal, body, error }) => ({
-      name,
-      ordinal,
-      ...(body !== null && { value: parseJson(body) }),
-      ...(error !== null && { error: parseJson(error) }),
-    })),
-    answers: asked.map(({ request_key, question, answer }) => ({
-      key: request_key,
-      question: JSON.parse(question) as Question,
-      ...(answer !== null && { answer: parseJson(answer) }),
-    })),
+    steps: recorded.map((row) => {
+      const { key, name } = toStepName(vault, taskId, row);
+      return {
+        name,
+        ordinal: row.ordinal,
+        ...(row.body !== null && { value: parsed(places.stepValue(taskId, key), row.body) }),
+        ...(row.error !== null && { error: parsed(places.stepError(taskId, key), row.error) }),
+      };
+    }),
+    answers: asked.map((row) => {
+      const { key, question, answer } = toQuestion(vault, taskId, row);
+      return { key, question, ...(answer !== undefined && { answer: answer as unknown as JsonValue }) };
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { logText, MAX_LOG_LINE_BYTES, type TaskId } from '../../../core/index.ts';
 import type { Applied, Lease, LogEntry, LogLine, LogPage } from '../../store.ts';
+import { places } from '../places.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
 import { heldRow } from './end.ts';
@@ -33,7 +34,7 @@ export function* appendLog(
   const maxRowBytes = Math.max(MIN_ROW_BYTES, Math.min(MAX_ROW_BYTES, Math.floor(maxBytes / 32)));
   let start = row.log_bytes;
   for (const body of inRows(entries, maxLineBytes, maxRowBytes)) {
-    yield* run(q.insertLog, { id, start, body });
+    yield* run(q.insertLog, { id, start, body: q.vault.seal(places.log(id, start), body) });
     start += Buffer.byteLength(body);
   }
   yield* run(q.setLogBytes, { id, bytes: start });
@@ -67,7 +68,9 @@ export function* readLog(
   const page = new PageBuilder(Math.min(cursor < 0 ? Math.max(0, total + cursor) : cursor, total), limitBytes);
   for (;;) {
     const rows = yield* all(q.readLog, { id: taskId, cursor: page.cursor, limit: ROWS_PER_FETCH });
-    for (const { start, body } of rows) if (!page.add(start, body)) return page.done(total);
+    for (const { start, body } of rows) {
+      if (!page.add(start, q.vault.open(places.log(taskId, start), body))) return page.done(total);
+    }
     if (rows.length < ROWS_PER_FETCH) break;
   }
   page.skipTo(total, undefined); // Even the last lines may be gone, in a log whose limit is small.

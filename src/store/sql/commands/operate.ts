@@ -1,7 +1,10 @@
 import { StoreFailedError, type TaskId, type TerminalState } from '../../../core/index.ts';
-import { type Command, one, run } from '../statement.ts';
+import { places } from '../places.ts';
+import { forTask } from '../rows.ts';
+import { all, type Command, one, run } from '../statement.ts';
 import type { NewTaskRow, Statements } from '../statements.ts';
 import { type Ending, end } from './end.ts';
+import { insertEvent, insertKept } from './payload.ts';
 
 /** A new task like the old one, as if its request had come again; each says in its timeline which the other is. */
 export function* requeue(
@@ -16,8 +19,7 @@ export function* requeue(
   if (old.on_worker_lost === 'held') return 'held';
   const { row_id: _ours, ...columns } = old;
   const row: NewTaskRow = {
-    ...columns,
-    id: as,
+    ...forTask(q.vault, columns, as),
     status: 'working',
     run_state: 'ready',
     status_message: null,
@@ -42,14 +44,16 @@ export function* requeue(
     next_poll_at: null,
   };
   yield* run(q.insertTask, row);
-  if ((yield* run(q.copyInput, { id: taskId, as })) === 0) {
-    throw new StoreFailedError('the task store is damaged: the task has no arguments; restore a backup');
+  let copied = false;
+  for (const { kind, body } of yield* all(q.listPayloads, { id: taskId })) {
+    if (kind !== 'input' && kind !== 'prepared') continue;
+    yield* insertKept(q, as, kind, q.vault.moved(places.body(taskId, kind), body, places.body(as, kind)));
+    copied ||= kind === 'input';
   }
-  const from = JSON.stringify({ requeuedFrom: taskId });
-  yield* run(q.insertEvent, { id: as, seq: 1, type: 'created', body: from, now });
-  const to = JSON.stringify({ as });
+  if (!copied) throw new StoreFailedError('the task store is damaged: the task has no arguments; restore a backup');
+  yield* insertEvent(q, { id: as, seq: 1, type: 'created', body: { requeuedFrom: taskId }, now });
   yield* run(q.bumpEvent, { id: taskId });
-  yield* run(q.insertEvent, { id: taskId, seq: old.event_seq + 1, type: 'requeued', body: to, now });
+  yield* insertEvent(q, { id: taskId, seq: old.event_seq + 1, type: 'requeued', body: { as }, now });
   return 'requeued';
 }
 

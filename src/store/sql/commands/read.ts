@@ -1,8 +1,10 @@
 import type { Principal, TaskId, TaskRecord } from '../../../core/index.ts';
 import type { History, LostLease, PastAttempt, RecordedQuestion, TaskPulse } from '../../store.ts';
-import { ownerColumns, toInputRequests, toQuestion, toRecord } from '../rows.ts';
+import { places } from '../places.ts';
+import { ownerColumns, toInputRequests, toQuestion, toRecord, toStepName } from '../rows.ts';
 import { all, type Command, one } from '../statement.ts';
 import type { LeasedRow, Statements } from '../statements.ts';
+import { Peek } from './peek.ts';
 
 export function* readRecord(
   q: Statements,
@@ -12,9 +14,12 @@ export function* readRecord(
 ): Command<TaskRecord | undefined> {
   const row = yield* one(q.readRecord, { id: taskId, ...ownerColumns(principal), now });
   if (row === undefined) return undefined;
-  if (row.status !== 'input_required') return toRecord(row, row.outcome, {});
-  const questions = (yield* all(q.listQuestions, { id: taskId })).map(toQuestion);
-  return toRecord(row, null, toInputRequests(questions));
+  if (row.status !== 'input_required') return toRecord(q.vault, row, row.outcome, {});
+  return toRecord(q.vault, row, null, toInputRequests(yield* questionsOf(q, taskId)));
+}
+
+function* questionsOf(q: Statements, taskId: TaskId): Command<RecordedQuestion[]> {
+  return (yield* all(q.listQuestions, { id: taskId })).map((row) => toQuestion(q.vault, taskId, row));
 }
 
 export function* findByRequestorId(
@@ -28,29 +33,37 @@ export function* findByRequestorId(
 
 export function* history(q: Statements, taskId: TaskId): Command<History> {
   const steps = yield* all(q.listSteps, { id: taskId });
-  const questions = yield* all(q.listQuestions, { id: taskId });
+  const questions = yield* questionsOf(q, taskId);
   return {
-    steps: steps.map(({ step_key, name, body, error }) => ({
-      key: step_key,
-      name,
-      body,
-      ...(error !== null && { error }),
-    })),
-    questions: questions.map(toQuestion),
+    steps: steps.map(({ body, error, ...row }) => {
+      const { key, name } = toStepName(q.vault, taskId, row);
+      return {
+        key,
+        name,
+        body: body && q.vault.open(places.stepValue(taskId, key), body),
+        ...(error !== null && { error: q.vault.open(places.stepError(taskId, key), error) }),
+      };
+    }),
+    questions,
   };
 }
 
 export function* pastAttempts(q: Statements, taskId: TaskId): Command<PastAttempt[]> {
   const rows = yield* all(q.listAttempts, { id: taskId });
-  return rows.map(({ fence, attempt, worker, started_at, ended_at, outcome, error }) => ({
-    fence,
-    attempt,
-    worker,
-    startedAt: started_at,
-    ...(ended_at !== null && { endedAt: ended_at }),
-    ...(outcome !== null && { outcome }),
-    ...(error !== null && { error }),
-  }));
+  return rows.map(({ fence, attempt, worker, started_at, ended_at, outcome, error }) => {
+    const peek = new Peek(q.vault);
+    const message = peek.at(places.attemptError(taskId, fence), error);
+    return {
+      fence,
+      attempt,
+      worker,
+      startedAt: started_at,
+      ...(ended_at !== null && { endedAt: ended_at }),
+      ...(outcome !== null && { outcome }),
+      ...(message !== undefined && { error: message }),
+      ...peek.note,
+    };
+  });
 }
 
 export function* pulses(q: Statements, taskIds: readonly TaskId[]): Command<TaskPulse[]> {
@@ -71,7 +84,7 @@ export function* openQuestions(
   const row = yield* one(q.readOwnedControl, { id: taskId, ...ownerColumns(principal), now });
   if (row === undefined) return undefined;
   if (row.status !== 'input_required') return [];
-  const questions = (yield* all(q.listQuestions, { id: taskId })).map(toQuestion);
+  const questions = yield* questionsOf(q, taskId);
   return questions.filter(({ answer }) => answer === undefined);
 }
 

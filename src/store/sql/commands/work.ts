@@ -1,42 +1,69 @@
-import type { JsonValue, NewTask, TaskId, TerminalState } from '../../../core/index.ts';
+import {
+  type JsonValue,
+  type NewTask,
+  StoreFailedError,
+  StoreSealedError,
+  type TaskId,
+  type TerminalState,
+} from '../../../core/index.ts';
 import type { Applied, ClaimedTask, ClaimOptions, Lease, NewStep, Release, TaskReport } from '../../store.ts';
-import { parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
+import { places } from '../places.ts';
+import { keyed, parseJson, toInputRequests, toLease, toQuestion, toRecord } from '../rows.ts';
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { ClaimRow, Statements } from '../statements.ts';
+import { type Kept, nameOf, plain, type Vault } from '../vault.ts';
 import { end, heldRow } from './end.ts';
 import { setWaiting } from './input.ts';
+import { insertEvent } from './payload.ts';
 
 /** One task that cannot be read back must not keep its worker from the others, again and again. */
 const DAMAGED: TerminalState = {
   status: 'failed',
   error: { code: -32_603, message: 'the task store is damaged: what was kept of this task cannot be read' },
 };
+/** How long a task whose key is not here is left to others, who may have it. */
+const SET_ASIDE_MS = 10_000;
 
-/** @param ended is given the tasks that could not be read back, and have failed */
+/** What came of tasks that were ready and could not be claimed, as they cannot be read. */
+export interface Unclaimed {
+  /** They were damaged, and have failed. */
+  ended: TaskId[];
+  /** Why, where their payloads do not open. */
+  shut: { taskId: TaskId; error: StoreSealedError | StoreFailedError }[];
+}
+
+/** @param unclaimed is told of tasks that cannot be read back */
 export function* claim(
   q: Statements,
   taskIds: readonly TaskId[],
   options: ClaimOptions,
   now: number,
-  ended: TaskId[],
+  unclaimed: Unclaimed,
 ): Command<ClaimedTask[]> {
   const claimed: ClaimedTask[] = [];
+  if (q.vault.isLocked) return claimed; // They are others' to work on.
   for (const id of taskIds) {
     const row = yield* one(q.claim, { id, worker: options.workerId, until: now + options.leaseMs, now });
     if (row === undefined) continue; // Somebody else was quicker, or it is over.
     const lease = toLease(row);
-    yield* run(q.insertAttempt, { id, fence: lease.fence, attempt: lease.attempt, worker: options.workerId, now });
     const input = yield* one(q.readPayload, { id, kind: 'input' });
     const prepared = yield* one(q.readPayload, { id, kind: 'prepared' });
     const questions = row.status === 'input_required' ? yield* all(q.listQuestions, { id }) : [];
-    const task = claimedTask({ row, lease, input: input?.body, prepared: prepared?.body, questions });
-    if (task !== undefined) {
+    const task = claimedTask(q.vault, { row, lease, input: input?.body, prepared: prepared?.body, questions });
+    if (task instanceof Error) unclaimed.shut.push({ taskId: id, error: task });
+    if (task instanceof StoreSealedError) {
+      yield* run(q.setAside, { id, fence: lease.fence, until: now + SET_ASIDE_MS });
+      continue;
+    }
+    yield* run(q.insertAttempt, { id, fence: lease.fence, attempt: lease.attempt, worker: options.workerId, now });
+    if (task !== undefined && !(task instanceof Error)) {
       claimed.push(task);
       continue;
     }
     const held = yield* heldRow(q, lease);
-    if (held !== undefined && (yield* end(q, held, { outcome: DAMAGED, attempt: 'failed' }, now))) ended.push(id);
+    if (held === undefined) continue;
+    if (yield* end(q, held, { outcome: DAMAGED, attempt: 'failed' }, now)) unclaimed.ended.push(id);
   }
   return claimed;
 }
@@ -44,20 +71,24 @@ export function* claim(
 interface ClaimedRows {
   row: ClaimRow;
   lease: Lease;
-  input: string | undefined;
-  prepared: string | undefined;
-  questions: Parameters<typeof toQuestion>[0][];
+  input: Kept | undefined;
+  prepared: Kept | undefined;
+  questions: Parameters<typeof toQuestion>[2][];
 }
 
-/** `undefined`: the file was damaged or tampered with, and this is not what was written. */
-function claimedTask({ row, lease, input, prepared, questions }: ClaimedRows): ClaimedTask | undefined {
+/** `undefined`, or what the vault says: the file was damaged or tampered with, and this is not what was written. */
+function claimedTask(
+  vault: Vault,
+  { row, lease, input, prepared, questions }: ClaimedRows,
+): ClaimedTask | StoreSealedError | StoreFailedError | undefined {
+  const { id } = row;
   if (input === undefined) return undefined;
   try {
     return {
       lease,
-      task: toRecord(row, null, toInputRequests(questions.map(toQuestion))),
-      input: parseJson(input),
-      ...(prepared !== undefined && { prepared: parseJson(prepared) }),
+      task: toRecord(vault, row, null, toInputRequests(questions.map((asked) => toQuestion(vault, id, asked)))),
+      input: parseJson(vault.open(places.body(id, 'input'), input)),
+      ...(prepared !== undefined && { prepared: parseJson(vault.open(places.body(id, 'prepared'), prepared)) }),
       abilities: JSON.parse(row.client_capabilities ?? '{"form":false}') as NewTask['abilities'],
       ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
       activeMs: row.active_ms,
@@ -65,6 +96,7 @@ function claimedTask({ row, lease, input, prepared, questions }: ClaimedRows): C
     };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
+    if (error instanceof StoreSealedError || error instanceof StoreFailedError) return error;
     throw error;
   }
 }
@@ -89,17 +121,19 @@ export function* release(q: Statements, lease: Lease, how: Release, activeMs: nu
   }
   yield* run(q.release, { id, fence, ...next, givenBack: how.to === 'retry' ? 0 : 1, activeMs });
   const outcome = how.to === 'retry' ? 'failed' : how.to === 'parked' ? 'parked' : 'released';
-  yield* run(q.endAttempt, { id, fence, outcome, error: how.to === 'retry' ? how.error : null, now });
+  const error = how.to === 'retry' ? q.vault.seal(places.attemptError(id, fence), how.error) : null;
+  yield* run(q.endAttempt, { id, fence, outcome, error, now });
   const type = ({ parked: 'parked', ready: 'released', retry: 'retry_scheduled' } as const)[how.to];
-  const body = next.availableAt > now ? JSON.stringify({ until: next.availableAt }) : null;
-  yield* run(q.insertEvent, { id, seq: row.event_seq + 1, type, body, now });
+  const body = next.availableAt > now ? { until: next.availableAt } : null;
+  yield* insertEvent(q, { id, seq: row.event_seq + 1, type, body, now });
   return 'applied';
 }
 
 function* anyAnswered(q: Statements, id: TaskId, keys: readonly string[]): Command<boolean> {
   if (keys.length === 0) return false;
   const questions = yield* all(q.listQuestions, { id });
-  return questions.some(({ request_key, answer }) => answer !== null && keys.includes(request_key));
+  const names = new Set(keys.flatMap((key) => [key, nameOf(q.vault.digest('question', id, key))]));
+  return questions.some(({ request_key, answer }) => answer !== null && names.has(nameOf(request_key)));
 }
 
 /** Who is to move next, and from when on. */
@@ -121,25 +155,42 @@ export function* note(q: Statements, lease: Lease, type: string, body: JsonValue
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
   yield* run(q.bumpEvent, { id: lease.taskId });
-  yield* run(q.insertEvent, { id: lease.taskId, seq: row.event_seq + 1, type, body: JSON.stringify(body), now });
+  yield* insertEvent(q, { id: lease.taskId, seq: row.event_seq + 1, type, body, now });
   return 'applied';
 }
 
 export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: number): Command<Applied> {
-  const { key, name, ordinal, seq, body, error = null } = step;
+  const { name, ordinal, seq, body, error } = step;
+  const { vault } = q;
   const { taskId: id, fence } = lease;
   // Checks the lease as well. A step needs no row among the events: its own tells all the timeline has to.
   if ((yield* run(q.takeEventSeq, { id, fence })) === 0) return 'lost';
-  const inserted = yield* run(q.insertStep, { id, fence, key, name, ordinal, seq, body, error, now });
+  const key = vault.digest('step', id, step.key);
+  const inserted = yield* run(q.insertStep, {
+    id,
+    fence,
+    key,
+    plain: plain(step.key),
+    name: vault.seal(places.stepName(id, nameOf(key)), keyed(vault, step.key, name)),
+    ordinal,
+    seq,
+    body: body === null ? null : vault.seal(places.stepValue(id, step.key), body),
+    error: error === undefined ? null : vault.seal(places.stepError(id, step.key), error),
+    now,
+  });
   return inserted === 1 ? 'applied' : 'refused';
 }
 
 export function* report(q: Statements, lease: Lease, news: TaskReport, now: number): Command<Applied> {
+  const { taskId: id, fence } = lease;
+  const { progress, statusMessage } = news;
+  const sealed = (column: 'progress' | 'status_message', text: string | undefined) =>
+    text === undefined ? null : q.vault.seal(places.ofTask(id, column), text);
   const changed = yield* run(q.report, {
-    id: lease.taskId,
-    fence: lease.fence,
-    progress: news.progress === undefined ? null : JSON.stringify(news.progress),
-    message: news.statusMessage ?? null,
+    id,
+    fence,
+    progress: sealed('progress', progress && JSON.stringify(progress)),
+    message: sealed('status_message', statusMessage),
     now,
   });
   if (changed === 0) return 'lost';
