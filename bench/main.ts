@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, Figure, Measured, Report } from './figure.ts';
 import { cancelP50 } from './figures/cancel-p50.ts';
 import { dispatchP50 } from './figures/dispatch-p50.ts';
+import { encryptedOverPlain } from './figures/encrypted-over-plain.ts';
 import { getOverPing } from './figures/get-over-ping.ts';
 import { getP99OfMany } from './figures/get-p99-1m-over-1k.ts';
 import { getP99WhileSweeping } from './figures/get-p99-sweep-over-calm.ts';
@@ -27,6 +28,7 @@ const all: readonly Figure[] = [
   getOverPing,
   storeLifecycles,
   storeOverFsync,
+  encryptedOverPlain,
   dispatchP50,
   takeoverP50,
   cancelP50,

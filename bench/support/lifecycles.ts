@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type Clock, type Logger, type StoreEnvironment, sqliteStore, type TaskId, type TaskStore } from 'longcall';
+import {
+  type Clock,
+  type Logger,
+  type SqliteStoreOptions,
+  type StoreEnvironment,
+  sqliteStore,
+  type TaskId,
+  type TaskStore,
+} from 'longcall';
 import { turns, type Work } from './work.ts';
 
 type Lease = Parameters<TaskStore['finish']>[0];
@@ -25,8 +33,8 @@ const logger: Logger = { debug: silent, info: silent, warn: silent, error: silen
 const environment: StoreEnvironment = { clock, logger, random: { bytes: (size) => randomBytes(size) } };
 
 /** A SQLite store in `folder` as the engine opens it; its default is `synchronous=FULL`. */
-export async function openStore(folder: string): Promise<TaskStore> {
-  const { store } = await sqliteStore(join(folder, 'tasks.db')).open(environment);
+export async function openStore(folder: string, options: SqliteStoreOptions = {}): Promise<TaskStore> {
+  const { store } = await sqliteStore(join(folder, 'tasks.db'), options).open(environment);
   return store;
 }
 
