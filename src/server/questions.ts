@@ -161,7 +161,9 @@ export class QuestionDesk {
       if (!answer.ok) {
         this.#again.set(id, true);
         await this.#follow(id, owner); // Asked before, and made a task then: there may be an answer to be fetched.
-        logger.info({ problem: answer.message }, 'an answer to a question makes no sense and is ignored');
+        // What a client says instead of an answer is its own; what we miss in one is ours.
+        const problem = 'error' in answer ? 'an error' : answer.message;
+        logger.info({ problem }, 'an answer to a question makes no sense and is ignored');
         return true;
       }
       this.#answered.set(id, true); // Before the question closes, and everybody hears of it.
