@@ -15,6 +15,7 @@ export {
   type WorkerLostRule,
   workerLostRule,
 } from './recovery.ts';
+export { errorKind, loggedAs, withoutMessages } from './redaction.ts';
 export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs } from './retry.ts';
 export * from './standard-schema.ts';
 export {

@@ -231,7 +231,9 @@ export class Run implements RunControl {
     const { taskId } = this.claimed.lease;
     const text = `the handler of ${this.#definition.name} changed under a running task: ${how}`;
     if (this.#change === undefined) {
-      this.#logger.warn({ task: shortId(taskId), tool: this.#definition.name }, text);
+      const fields = { task: shortId(taskId), tool: this.#definition.name };
+      // Which steps it is about is in the timeline: authors make their names of arguments.
+      this.#logger.warn(fields, 'a handler changed under a running task; the timeline of the task says how');
       await this.#store.note(this.claimed.lease, 'handler_changed', { how });
     }
     this.#change ??= text;

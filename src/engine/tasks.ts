@@ -7,6 +7,7 @@ import {
   type StandardSchema,
   systemClock,
   systemRandom,
+  withoutMessages,
 } from '../core/index.ts';
 import type { StoreBackend } from '../store/index.ts';
 import { Engine } from './engine.ts';
@@ -74,6 +75,11 @@ export interface TasksOptions {
   interruptRuns?: boolean;
   /** Where to tell operators; never payloads. @default pino on stderr, level `warn` */
   logger?: Logger;
+  /**
+   * Log what errors say. Messages of what handlers throw, and of what schemas, parsers and clients say, may quote payloads and
+   * secrets; without it their kind, code and place are logged. For development. @default false
+   */
+  logErrorMessages?: boolean;
   clock?: Clock;
   random?: RandomSource;
 }
@@ -236,7 +242,8 @@ export function createTasks(options: TasksOptions): Tasks {
   }
   const maxTtlMs = number('maxTtlMs', DEFAULTS.maxTtlMs, 1);
   const ttlMs = options.ttlMs === null ? null : number('ttlMs', Math.min(DEFAULTS.ttlMs, maxTtlMs), 1);
-  const logger = options.logger ?? stderrLogger();
+  const given = options.logger ?? stderrLogger();
+  const logger = options.logErrorMessages === true ? given : withoutMessages(given);
   const engine = new Engine({
     backend: options.store,
     clock: options.clock ?? systemClock,

@@ -4,6 +4,7 @@ import {
   isStandardSchema,
   type JsonObject,
   type JsonValue,
+  loggedAs,
   type OutputOf,
   type Principal,
   type StandardSchema,
@@ -199,7 +200,8 @@ async function checkResult(schema: StandardSchema | undefined, result: unknown, 
     if (structuredContent === undefined) throw fault(name, 'has an outputSchema but returned no structuredContent');
     const parsed = await schema['~standard'].validate(structuredContent);
     if (parsed.issues !== undefined) {
-      throw fault(name, `returned what its outputSchema refuses: ${describeIssues(parsed.issues)}`);
+      const problem = 'returned what its outputSchema refuses';
+      throw fault(name, problem, describeIssues(parsed.issues));
     }
   }
   if (result.content === undefined && structuredContent !== undefined) {
@@ -234,8 +236,10 @@ function blockProblem(block: unknown): string | undefined {
 }
 
 /** The tool's fault, not the caller's: an internal error whose data names the tool, which tells it from a mere throw. */
-function fault(tool: string, problem: string): Error {
-  return Object.assign(new Error(`tool ${tool} ${problem}`), { code: INTERNAL_ERROR, data: { tool } });
+function fault(tool: string, problem: string, details?: string): Error {
+  const words = `tool ${tool} ${problem}`;
+  const error = new Error(details === undefined ? words : `${words}: ${details}`);
+  return loggedAs(Object.assign(error, { code: INTERNAL_ERROR, data: { tool } }), words);
 }
 
 function rpcError(code: number, message: string): Error {

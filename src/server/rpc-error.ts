@@ -1,8 +1,15 @@
-import { encodeJson, type JsonValue, type RpcErrorObject, TaskError, type TaskErrorCode } from '../core/index.ts';
+import {
+  encodeJson,
+  errorKind,
+  type JsonValue,
+  type RpcErrorObject,
+  TaskError,
+  type TaskErrorCode,
+} from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { encodeError, internalError } from '../wire/errors.ts';
 import { UnidentifiedCallerError } from './principal.ts';
-import { kindOf, troubleLogOf } from './trouble-log.ts';
+import { troubleLogOf } from './trouble-log.ts';
 
 /** The peer's doing, and no fault of this side: the operator's business only where the limit is too low, or the peer hostile. */
 const LIMITS = new Set<TaskErrorCode>(['RATE_LIMITED', 'LIMIT_EXCEEDED']);
@@ -28,7 +35,7 @@ export function chosenError(error: unknown): RpcErrorObject | undefined {
 export function answerTo(error: unknown, where: string, tasks: Tasks): RpcErrorObject {
   const log = troubleLogOf(tasks);
   const fault = (): void =>
-    log.note('error', { where, kind: kindOf(error) }, { error }, 'a request could not be served');
+    log.note('error', { where, kind: errorKind(error) }, { error }, 'a request could not be served');
   if (error instanceof TaskError) {
     const answer = encodeError(error);
     if (LIMITS.has(error.code))

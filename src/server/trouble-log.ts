@@ -62,10 +62,3 @@ export function troubleLogOf(tasks: Tasks): TroubleLog {
   }
   return log;
 }
-
-/** What kind of error it is, for counting: a code of ours, or the name of its class. */
-export function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : error.name;
-}

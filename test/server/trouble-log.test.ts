@@ -52,7 +52,8 @@ describe('requests that fail by a fault of this side', () => {
     const faults = () => log.filter(({ level }) => level === 'error').map(({ fields }) => fields);
     for (let n = 0; n < 50; n += 1) await peer.get(taskId);
     expect(faults()).toHaveLength(10);
-    expect(faults()[9]).toEqual({ where: 'tasks/get', kind: 'Error', error: new Error('a page is damaged') });
+    const error = { type: 'Error', stack: expect.stringMatching(/trouble-log\.test\.ts/) }; // Without its words.
+    expect(faults()[9]).toEqual({ where: 'tasks/get', kind: 'Error', error });
     clock.advance(60_000);
     expect(faults().slice(10)).toEqual([{ where: 'tasks/get', kind: 'Error', more: 40 }]);
   });

@@ -5,9 +5,9 @@ import {
   OAuthErrorCode,
   verifyBearerToken,
 } from '@modelcontextprotocol/server';
-import type { Logger } from '../../core/index.ts';
+import { errorKind, type Logger } from '../../core/index.ts';
 import { UnidentifiedCallerError } from '../principal.ts';
-import { kindOf, type TroubleLog } from '../trouble-log.ts';
+import type { TroubleLog } from '../trouble-log.ts';
 import { type Authentication, AuthUnavailableError } from './authentication.ts';
 
 /** When to try again after a 503. */
@@ -34,7 +34,7 @@ export function gate(
       return unavailable();
     }
     if (!(error instanceof OAuthError)) {
-      trouble.note('error', { kind: kindOf(error) }, { error }, 'checking a token failed');
+      trouble.note('error', { kind: errorKind(error) }, { error }, 'checking a token failed');
     } else if (header !== null) logger.info({ reason: error.message }, 'a token was refused');
     return bearerAuthChallengeResponse(error, challenge);
   };
