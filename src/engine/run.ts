@@ -162,7 +162,7 @@ export class Run implements RunControl {
     } catch (error) {
       // Nothing was concluded: the lease runs out and recovery decides, as if this process had died.
       this.#logger.error({ task: shortId(lease.taskId), tool: this.#definition.name, error }, 'a run broke off');
-      if (error instanceof StoreSealedError) await this.#leaveToOthers();
+      if (error instanceof StoreSealedError && mayRunAgain(this.#definition)) await this.#leaveToOthers();
     } finally {
       this.#setConcluded();
       this.#active.stop();
