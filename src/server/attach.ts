@@ -160,28 +160,20 @@ function watch(transport: Transport, parts: ServingParts): void {
 function openChannel(transport: Transport, host: Host, parts: ServingParts): void {
   const { peer, followers } = parts;
   const session = peer.era === 'legacy' ? peer.session : () => undefined;
-  const own = new Set<string>();
-  const stream = {
-    send: (message: object) => transport.send(message as JSONRPCMessage),
-    get abilities() {
-      return session()?.capabilities.abilities ?? { form: false };
-    },
-    get version() {
-      return session()?.version;
-    },
-    get samplesAsTask() {
-      return session()?.capabilities.samplesAsTask;
-    },
-    get asked() {
-      return parts.asked ?? own;
-    },
-    hears: (principal: Principal) => host.hears(principal),
+  const open = (room?: () => Promise<void>): (() => void) | undefined => {
+    const { id = '', version, capabilities } = session() ?? {};
+    if (id === '') return undefined;
+    const channel = {
+      send: (message: object) => transport.send(message as JSONRPCMessage),
+      ...(room !== undefined && { room }),
+      abilities: capabilities?.abilities ?? { form: false },
+      version,
+      asked: parts.asked ?? new Set<string>(),
+      hears: (principal: Principal) => host.hears(principal),
+    };
+    return followers.open(id, channel, { patient: host.hasStreams });
   };
-  const open = (): (() => void) | undefined => {
-    const id = session()?.id;
-    return id === undefined || id === '' ? undefined : followers.open(id, stream, { patient: host.hasStreams });
-  };
-  if (host.onListening(() => open() ?? (() => {}))) return;
+  if (host.onListening((room) => open(room) ?? (() => {}))) return;
   let close: (() => void) | undefined;
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {

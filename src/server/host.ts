@@ -73,10 +73,11 @@ export interface Host {
   /** Each request of the connection has a stream of its own, beside one for what nobody asked for; else there is one for all. */
   readonly hasStreams: boolean;
   /**
-   * Tells when somebody begins to listen to what nobody asked for, and calls what that returns when he stops.
+   * Tells when somebody begins to listen to what nobody asked for, and calls what that returns when he stops. `room` resolves
+   * when another message would be read soon.
    * @returns false: who is connected listens
    */
-  onListening(begun: () => () => void): boolean;
+  onListening(begun: (room: () => Promise<void>) => () => void): boolean;
   /** Whether what is told on the connection unasked reaches this principal, and nobody else. */
   hears(principal: Principal): boolean;
   /** Whether the SDK takes this for the result of a tool. */

@@ -5,6 +5,7 @@ import { sqliteStore } from '../../src/store/index.ts';
 import { settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
+import { isSdkV1 } from './binding.ts';
 import { answerOf, augmented, draftPeer, RELATED, related, startDraft } from './draft-peer.ts';
 import { isAnswer, isQuestion, LegacyPeer, type Question, type Reading } from './legacy-peer.ts';
 import { closing, type Served, serve } from './peer.ts';
@@ -74,7 +75,8 @@ describe('a question', () => {
     expect(await statusOf(peer, 'cli-1')).toBe('completed');
   });
 
-  it('comes on the channel where the stream of the request is gone', async () => {
+  // The SDK's first version tells in later sessions only whether a stream that broke can be gone on with.
+  it.skipIf(isSdkV1())('comes on the channel where the stream of the request is gone', async () => {
     const served = aServer();
     const gone = new AbortController();
     const { peer, questions } = await asked(served, gone.signal);
@@ -292,7 +294,8 @@ it('is one task on every wire: each tells it in its own words', async () => {
   });
 });
 
-it('outlives the server: the session goes on where it was [G1-S-05]', async () => {
+// Sessions of the SDK's first version end with their server.
+it.skipIf(isSdkV1())('outlives the server: the session goes on where it was [G1-S-05]', async () => {
   const { path: folder, remove } = scratchFolder();
   onTestFinished(remove);
   const path = `${folder}/tasks.db`;

@@ -218,6 +218,7 @@ describe('a session that does not read its channel', () => {
     go.resolve();
     await served.reaches(taskId, 'completed');
     leave.abort();
+    await settle();
     const next = await peer.channel();
     await next.first(isOver('completed'));
   });

@@ -222,24 +222,28 @@ describe('an answer', () => {
     expect(await resultOf(stream)).toMatchObject(content('painted red'));
   });
 
-  it('with an id of somebody else is as one with an id that nobody gave, also where nothing is served [G2-S-57]', async () => {
-    const served = serve(register);
-    const as = users(served);
-    const { question } = await asked(await connect(as('ann')));
-    const replies = async (id: string) => {
-      const seen = [];
-      for (const version of ['2025-11-25', '1999-12-31']) {
-        const bob = LegacyPeer.stateless(as('bob'), version);
-        const reads = countReads(served.tasks);
-        const response = await bob.reply(id, accepted('black'));
-        seen.push([response.status, await response.text(), reads.count]);
-      }
-      return seen;
-    };
-    const made = `lc-${'A'.repeat(question.id.length - 3)}`;
-    expect(await replies(question.id)).toEqual(await replies(made));
-    expect((await replies(made)).map(([status]) => status)).toEqual([202, 400]);
-  });
+  // There the transport says of every answer that it has come.
+  it.skipIf(isSdkV1())(
+    'with an id of somebody else is as one with an id that nobody gave, also where nothing is served [G2-S-57]',
+    async () => {
+      const served = serve(register);
+      const as = users(served);
+      const { question } = await asked(await connect(as('ann')));
+      const replies = async (id: string) => {
+        const seen = [];
+        for (const version of ['2025-11-25', '1999-12-31']) {
+          const bob = LegacyPeer.stateless(as('bob'), version);
+          const reads = countReads(served.tasks);
+          const response = await bob.reply(id, accepted('black'));
+          seen.push([response.status, await response.text(), reads.count]);
+        }
+        return seen;
+      };
+      const made = `lc-${'A'.repeat(question.id.length - 3)}`;
+      expect(await replies(question.id)).toEqual(await replies(made));
+      expect((await replies(made)).map(([status]) => status)).toEqual([202, 400]);
+    },
+  );
 
   it('comes too late once the task is cancelled, and the question is withdrawn [G2-S-46]', async () => {
     const peer = await connect(serve(register));

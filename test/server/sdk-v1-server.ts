@@ -4,6 +4,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { Tasks } from '../../src/engine/index.ts';
 import { createTaskServer, type TaskServer, type TaskServerOptions } from '../../src/server/index.ts';
+import { defaultPrincipal } from '../../src/server/principal.ts';
 import { attachTasks } from '../../src/server/sdk-v1/index.ts';
 
 const info = { name: 'test-server', version: '1.2.3' };
@@ -20,11 +21,11 @@ interface Opened {
  */
 export function sdkV1Server(tasks: Tasks, options: TaskServerOptions = {}): TaskServer {
   const modern = createTaskServer(tasks, info, options);
-  const { signals: _signals, inlineWithinMs: _inline, ...serving } = options;
+  const { signals: _signals, inlineWithinMs: _inline, principal = defaultPrincipal('local'), ...serving } = options;
   const sessions = new Map<string, Opened>();
   const open = async (sessionIdGenerator: (() => string) | undefined): Promise<Opened> => {
     const mcp = new McpServer(info, { capabilities: { tools: {} } });
-    attachTasks(mcp, tasks, serving);
+    attachTasks(mcp, tasks, { ...serving, principal });
     const transport = new WebStandardStreamableHTTPServerTransport({
       ...(sessionIdGenerator !== undefined && { sessionIdGenerator }),
       onsessioninitialized: (id) => void sessions.set(id, opened),
@@ -59,9 +60,25 @@ export function sdkV1Server(tasks: Tasks, options: TaskServerOptions = {}): Task
 
 /** What a socket does when its client hangs up: nobody reads on. */
 function cutBy(signal: AbortSignal, response: Response): Response {
-  if (response.body === null) return response;
-  const through = new TransformStream<Uint8Array, Uint8Array>();
-  const reading = response.body.pipeTo(through.writable, { signal, preventAbort: true });
-  reading.catch(() => through.writable.close().catch(() => {}));
-  return new Response(through.readable, response);
+  const reader = response.body?.getReader();
+  if (reader === undefined) return response;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        signal.addEventListener('abort', () => {
+          void reader.cancel();
+          controller.close();
+        });
+      },
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (signal.aborted) return;
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => reader.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, response);
 }

@@ -17,8 +17,10 @@ export class Connection {
   readonly transport: Transport;
   /** Each HTTP request has a stream of its own; over the older HTTP transport, pipes and in memory there is one for all. */
   hasStreams: boolean;
+  /** Anybody may be at the other end. */
+  overHttp: boolean;
   /** Somebody begins to listen; what it returns is called when he stops. */
-  begun: (() => () => void) | undefined;
+  begun: ((room: () => Promise<void>) => () => void) | undefined;
   readonly #id = randomUUID();
   readonly #ended = new AbortController();
   #opener: Principal | undefined;
@@ -31,6 +33,7 @@ export class Connection {
   constructor(transport: Transport) {
     this.transport = transport;
     this.hasStreams = 'handleRequest' in transport;
+    this.overHttp = this.hasStreams || 'handlePostMessage' in transport;
   }
 
   /** `undefined` until both sides have said what they speak. */
@@ -61,7 +64,10 @@ export class Connection {
   /** A message came. */
   note(message: unknown, { requestInfo, authInfo }: Extra, principalOf: (auth?: CallerAuth) => Principal | undefined) {
     const { transport } = this;
-    if (requestInfo !== undefined) this.hasStreams = !('handlePostMessage' in transport);
+    if (requestInfo !== undefined) {
+      this.overHttp = true;
+      this.hasStreams = !('handlePostMessage' in transport);
+    }
     this.#single = this.hasStreams && transport.sessionId === undefined;
     const version = requestInfo?.headers?.[VERSION_HEADER];
     this.#version = typeof version === 'string' ? version : undefined;

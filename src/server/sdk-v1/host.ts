@@ -17,7 +17,7 @@ import { offerMethods, type RequestExtra } from './methods.ts';
 import { beforeStart, oversee } from './oversight.ts';
 
 /** An `McpServer` of `@modelcontextprotocol/sdk`, used by public means only. */
-export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host {
+export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host & { readonly overHttp: boolean } {
   const { server } = mcp;
   const listings = { tools: new Map<string, JsonObject>(), prompts: new Map<string, JsonObject>() };
   let connection: Connection | undefined;
@@ -112,6 +112,9 @@ export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host {
       current().begun = begun;
       return true;
     },
+    get overHttp() {
+      return connection?.overHttp ?? false;
+    },
     hears: (principal) => current().hears(principal),
     isToolResult: (value) =>
       typeof value === 'object' &&
@@ -132,9 +135,9 @@ export function answers({ server }: McpServer, method: string): boolean {
 
 /** A stream that somebody else opens is not where the session is told of its tasks. */
 function listenerOf(connection: Connection, { principalOf }: Serving): Listening {
-  return (auth) => {
+  return (auth, room) => {
     const principal = principalIfKnown(principalOf, auth);
-    return (principal !== undefined && connection.hears(principal) && connection.begun?.()) || (() => {});
+    return (principal !== undefined && connection.hears(principal) && connection.begun?.(room)) || (() => {});
   };
 }
 

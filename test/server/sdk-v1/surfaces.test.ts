@@ -1,4 +1,0 @@
-import { onSdkV1 } from '../binding.ts';
-
-onSdkV1();
-await import('../surfaces.test.ts');
