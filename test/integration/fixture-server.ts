@@ -1,10 +1,12 @@
-// A server as a user would write it, run as a process of its own: `fixture-server.ts http|stdio DATABASE FOLDER [PORT]`.
+// A server as a user would write it, run as a process of its own: `fixture-server.ts TRANSPORT DATABASE FOLDER [PORT]`, where
+// TRANSPORT is http or stdio, with `-sdk-v1` on a server of the SDK's version 1.
 // FOLDER is how tests look inside: `ran` lists what ran, and a file called `go` lets waiting steps end.
 import { appendFileSync, existsSync, watch } from 'node:fs';
 import { acceptedContent, inputRequired } from '@modelcontextprotocol/server';
 import { createTasks, sqliteStore, type TaskContext, text } from 'longcall';
 import { createTaskServer } from 'longcall/server';
 import { z } from 'zod';
+import { attachedHttp, attachedStdio } from './support-processes/attached.ts';
 
 const [transport, database = ':memory:', folder = '.', port = '0'] = process.argv.slice(2);
 const ran = (what: string): void => appendFileSync(`${folder}/ran`, `${what}\n`);
@@ -90,9 +92,16 @@ tasks.registerTool(
 );
 
 const server = createTaskServer(tasks, { name: 'fixture', version: '1.0.0' });
-if (transport === 'stdio') {
-  server.stdio();
-} else {
-  const { url } = await server.listen({ port: Number(port) });
-  console.log(JSON.stringify({ url }));
+const listen = async () => (await server.listen({ port: Number(port) })).url;
+switch (transport) {
+  case 'stdio':
+    server.stdio();
+    break;
+  case 'stdio-sdk-v1':
+    await attachedStdio(tasks);
+    break;
+  default: {
+    const url = transport === 'http-sdk-v1' ? await attachedHttp(tasks, Number(port)) : await listen();
+    console.log(JSON.stringify({ url }));
+  }
 }

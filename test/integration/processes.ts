@@ -2,14 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { isSdkV1 } from '../server/binding.ts';
 import { scratchFolder } from '../support/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** How to start the fixture server. */
-export function command(...args: string[]): { command: string; args: string[]; cwd: string } {
+export function command(transport: string, ...args: string[]): { command: string; args: string[]; cwd: string } {
   const fixture = fileURLToPath(new URL('fixture-server.ts', import.meta.url));
-  return { command: process.execPath, args: ['--import', 'tsx', fixture, ...args], cwd: root };
+  const on = isSdkV1() ? `${transport}-sdk-v1` : transport;
+  return { command: process.execPath, args: ['--import', 'tsx', fixture, on, ...args], cwd: root };
 }
 
 /** A database, and a folder through which a test looks into its server. Both go when the test ends. */
@@ -46,8 +48,8 @@ export interface Running {
   kill(): Promise<void>;
 }
 
-export function run(...args: string[]): Running {
-  const { command: file, args: all, cwd } = command(...args);
+export function run(transport: string, ...args: string[]): Running {
+  const { command: file, args: all, cwd } = command(transport, ...args);
   const child = spawn(file, all, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {

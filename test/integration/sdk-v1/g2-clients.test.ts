@@ -1,0 +1,4 @@
+import { onSdkV1 } from '../../server/binding.ts';
+
+onSdkV1();
+await import('../g2-clients.test.ts');
