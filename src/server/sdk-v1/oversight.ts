@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
 import { keepArguments, withTasksOffered } from '../../wire/rev2025-11-25/index.ts';
 import { isPromptListRequest, isToolListRequest, type Listings, withListings } from '../../wire/tool-list.ts';
@@ -24,7 +25,8 @@ export function oversee(connection: Connection, listings: Listings, tasks: Tasks
   };
   const { onmessage, onclose } = transport;
   transport.onmessage = takingAnswers(tasks, serving, {
-    hear: (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+    hear: (sent: JSONRPCMessage, extra?: MessageExtraInfo) => {
+      const message = copied(sent);
       connection.note(message, extra ?? {}, (auth) => principalIfKnown(serving.principalOf, auth));
       keepArguments(message);
       if (isToolListRequest(message) || isPromptListRequest(message)) lists.add(message.id);
@@ -36,6 +38,13 @@ export function oversee(connection: Connection, listings: Listings, tasks: Tasks
     connection.end();
     onclose?.();
   };
+}
+
+/** What is changed on its way must not be what its sender still holds, as it may in memory. */
+function copied<Message extends JSONRPCMessage>(message: Message): Message {
+  if (!('params' in message) || !isJsonObject(message.params)) return message;
+  const { _meta } = message.params;
+  return { ...message, params: { ...message.params, ...(isJsonObject(_meta) && { _meta: { ..._meta } }) } };
 }
 
 /** In place, once the SDK has put its own handlers on the transport and before the first message can come. */
