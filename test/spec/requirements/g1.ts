@@ -1,4 +1,8 @@
-import { claimed, open, type Row } from './row.ts';
+import { claimed, notApplicable, open, type Row } from './row.ts';
+
+const everyDelete = notApplicable(
+  'An option not taken: no owner is refused a delete; an open task is cancelled first.',
+);
 
 /** Receiver side of SEP-1686 and the core draft of 2025-10-31. */
 // biome-ignore format: two lines a requirement read like the table they are.
@@ -73,7 +77,7 @@ export const g1Server: readonly Row[] = [
     'Accept or reject deletes at will; support none or only some statuses'],
   ['G1-S-35', 'S', claimed, 'S1686 4.10.2',
     'An accepted delete removes task, result and metadata'],
-  ['G1-S-36', 'M', open('D'), 'C1031 Protocol Errors',
+  ['G1-S-36', 'M', everyDelete, 'C1031 Protocol Errors',
     'Rejected delete: -32600'],
   ['G1-S-37', 'M', claimed, 'S1686 7.1; C1031',
     'Invalid or unknown id in get / result / list / delete: -32602'],

@@ -1,5 +1,9 @@
 import { claimed, notApplicable, open, type Row } from './row.ts';
 
+const decidedAtOnce = notApplicable(
+  'An option not taken: a cancel is decided in the store at once, whatever the work does.',
+);
+
 const stronglyConsistent = notApplicable('No store here is eventually consistent: a read finds what create commits.');
 const optionNotTaken = notApplicable('An option not taken: the acknowledgement follows the commit.');
 
@@ -84,7 +88,7 @@ export const g3Server: readonly Row[] = [
     'cancel: empty ack, `resultType:"complete"`'],
   ['G3-S-39', 'S', claimed, 'E26 Task Cancellation; Protocol Errors',
     'cancel, unknown id: JSON-RPC error (-32602)'],
-  ['G3-S-40', 'O', open('F'), 'E26 Task Cancellation',
+  ['G3-S-40', 'O', decidedAtOnce, 'E26 Task Cancellation',
     'Status may stay non-terminal after the ack and end other than `cancelled`'],
   ['G3-S-41', 'K', claimed, 'CONF tasks-cancel-terminal-idempotent-ack',
     'cancel on a terminal task: same ack, no state change'],
