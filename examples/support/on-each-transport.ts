@@ -11,8 +11,26 @@ import { connectHttp, connectStdio, type TaskClient } from './task-client.ts';
 
 const START_WITHIN_MS = 20_000;
 
+/** How a client connects: to a server that listens, or to one that it starts. */
+export interface Connectors<Client> {
+  http(url: string): Promise<Client>;
+  stdio(command: string, args: string[], env: Record<string, string>): Promise<Client>;
+}
+
+const modern: Connectors<TaskClient> = { http: connectHttp, stdio: connectStdio };
+
+export function onEachTransport(server: URL, story: (client: TaskClient) => Promise<void>): Promise<void>;
+export function onEachTransport<Client extends { close(): Promise<void> }>(
+  server: URL,
+  story: (client: Client) => Promise<void>,
+  connect: Connectors<Client>,
+): Promise<void>;
 /** Runs `story` over each transport; `--transport http` or `stdio` on the command line asks for one of them. */
-export async function onEachTransport(server: URL, story: (client: TaskClient) => Promise<void>): Promise<void> {
+export async function onEachTransport<Client extends { close(): Promise<void> }>(
+  server: URL,
+  story: (client: Client) => Promise<void>,
+  connect = modern as unknown as Connectors<Client>,
+): Promise<void> {
   const { values } = parseArgs({ options: { transport: { type: 'string' } } });
   const wanted = values.transport === undefined ? ['http', 'stdio'] : [values.transport];
   const folder = mkdtempSync(join(tmpdir(), 'longcall-example-'));
@@ -22,9 +40,10 @@ export async function onEachTransport(server: URL, story: (client: TaskClient) =
   for (const transport of wanted) {
     console.log(`over ${transport}`);
     const env = { TASKS_DB: join(folder, transport, 'tasks.db') };
-    if (transport === 'http') await overHttp(server, env, story);
-    else if (transport === 'stdio') await overStdio(server, env, story);
-    else throw new Error(`--transport must be http or stdio, got ${transport}`);
+    if (transport === 'http') await overHttp(server, env, (url) => telling(story, connect.http(url)));
+    else if (transport === 'stdio') {
+      await telling(story, connect.stdio(process.execPath, [...nodeArgs(server), '--stdio'], env));
+    } else throw new Error(`--transport must be http or stdio, got ${transport}`);
   }
 }
 
@@ -33,7 +52,19 @@ export function nodeArgs(file: URL): string[] {
   return ['--import', import.meta.resolve('tsx'), fileURLToPath(file)];
 }
 
-async function overHttp(file: URL, env: Record<string, string>, story: (client: TaskClient) => Promise<void>) {
+async function telling<Client extends { close(): Promise<void> }>(
+  story: (client: Client) => Promise<void>,
+  connected: Promise<Client>,
+): Promise<void> {
+  const client = await connected;
+  try {
+    await story(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function overHttp(file: URL, env: Record<string, string>, tell: (url: string) => Promise<void>): Promise<void> {
   const server = spawn(process.execPath, nodeArgs(file), {
     env: { ...process.env, ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,21 +78,10 @@ async function overHttp(file: URL, env: Record<string, string>, story: (client: 
     const line = once(createInterface(server.stdout), 'line', { signal });
     const stopped = exited.then(([code]) => Promise.reject(new Error(`the server stopped with exit code ${code}`)));
     const [url] = await Promise.race([line, stopped]);
-    const client = await connectHttp(url);
-    await story(client);
-    await client.close();
+    await tell(url);
   } finally {
     kill();
     await exited;
     process.off('exit', kill);
-  }
-}
-
-async function overStdio(file: URL, env: Record<string, string>, story: (client: TaskClient) => Promise<void>) {
-  const client = await connectStdio(process.execPath, [...nodeArgs(file), '--stdio'], env);
-  try {
-    await story(client);
-  } finally {
-    await client.close();
   }
 }
