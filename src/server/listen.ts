@@ -8,6 +8,8 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
+import type { Logger } from '../core/index.ts';
+import { internalError } from '../wire/errors.ts';
 import type { Authentication } from './auth/authentication.ts';
 import { CONNECTION_TIMES, dropStalled, timesOf } from './connection-times.ts';
 import { withoutNullId } from './error-body.ts';
@@ -59,6 +61,7 @@ export function isLoopback(host: string): boolean {
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
   options: ListenOptions,
+  logger: Logger,
   times = CONNECTION_TIMES,
 ): Promise<Listening> {
   const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false, auth } = options;
@@ -69,7 +72,7 @@ export async function listen(
     );
   }
   const server = createAdaptorServer({
-    fetch: guarded(fetch, path, options, isLoopback(host)).fetch,
+    fetch: guarded(fetch, path, { ...options, logger }, isLoopback(host)).fetch,
     serverOptions: timesOf(times),
   }) as Server;
   dropStalled(server, times);
@@ -97,12 +100,17 @@ export async function listen(
 function guarded(
   fetch: (request: Request) => Promise<Response>,
   path: string,
-  options: ListenOptions,
+  options: ListenOptions & { logger: Logger },
   loopback: boolean,
 ): Hono {
   const hosts = options.allowedHosts ?? (loopback ? localhostAllowedHostnames() : undefined);
   const origins = options.allowedOrigins ?? localhostAllowedOrigins();
   const app = new Hono();
+  // Hono would write it to stderr, past everybody's logger.
+  app.onError((error) => {
+    options.logger.error({ error }, 'a request could not be served');
+    return Response.json({ jsonrpc: '2.0', error: internalError }, { status: 500 });
+  });
   app.use(async (context, next) => {
     const request = context.req.raw;
     const refused =

@@ -83,7 +83,11 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
         ...(auth !== undefined && { auth }),
         ...(guessed && { principal: defaultPrincipal(reach) }),
       });
-      const listening = await listen((request) => fetch(request), { ...listenOptions, ...(auth && { auth }) });
+      const listening = await listen(
+        (request) => fetch(request),
+        { ...listenOptions, ...(auth && { auth }) },
+        tasks.logger,
+      );
       listeners.push(listening);
       return listening;
     },

@@ -4,13 +4,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CONNECTION_TIMES, type ConnectionTimes } from '../../src/server/connection-times.ts';
 import { listen } from '../../src/server/listen.ts';
 import { deferred } from '../support/engine.ts';
+import { silent } from '../support/stores.ts';
 
 const soon = 60;
 const never = 600_000;
 const patient: ConnectionTimes = { headMs: never, requestMs: never, idleMs: never, stalledMs: never };
 
 async function listening(times: Partial<ConnectionTimes>, serve: (request: Request) => Promise<Response>) {
-  const { port, close } = await listen(serve, { port: 0 }, { ...patient, ...times });
+  const { port, close } = await listen(serve, { port: 0 }, silent, { ...patient, ...times });
   onTestFinished(close);
   return (text: string): { socket: Socket; closed: Promise<string> } => {
     const socket = connect(port, '127.0.0.1');

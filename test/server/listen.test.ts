@@ -7,7 +7,7 @@ import { StoreRefusedError } from '../../src/core/index.ts';
 import { text } from '../../src/engine/index.ts';
 import { ListenError } from '../../src/server/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
-import { deferred } from '../support/engine.ts';
+import { deferred, settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { over, Peer, serve } from './peer.ts';
@@ -62,6 +62,28 @@ async function overSocket(url: URL, headers: Record<string, string>, body: strin
 }
 
 describe('a listener', () => {
+  it('takes a request that breaks off for what it is, and writes nothing past its logger', async () => {
+    const { port, log, post } = await listening();
+    const { error } = console;
+    const written: unknown[] = [];
+    console.error = (...said) => void written.push(said);
+    onTestFinished(() => {
+      console.error = error;
+    });
+    const socket = connect(port, '127.0.0.1');
+    const head = ['POST /mcp HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json', 'content-length: 100'];
+    socket.write(`${head.join('\r\n')}\r\n\r\n{"jsonrpc"`);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await settle();
+    const over = new Promise((resolve) => socket.once('close', resolve));
+    socket.destroy();
+    await over;
+    await settle();
+    expect(log.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(written).toEqual([]);
+    expect((await post({})).status).toBe(200);
+  });
+
   it('tells where it serves, on a free port if asked, until it is closed', async () => {
     const { server, url, port, validator } = await listening();
     expect(url).toBe(`http://127.0.0.1:${port}/mcp`);
