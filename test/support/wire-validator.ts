@@ -1,6 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/client';
-import { WireConnection } from './wire-validator/connection.ts';
+import { type ConnectionOptions, WireConnection } from './wire-validator/connection.ts';
 import { type AnyFetch, wrapFetch } from './wire-validator/http.ts';
+import type { WireRevision } from './wire-validator/results.ts';
 import { tapTransport } from './wire-validator/stdio.ts';
 import { TaskHistories } from './wire-validator/task-histories.ts';
 import { type Violation, WireViolationError } from './wire-validator/violation.ts';
@@ -27,7 +28,7 @@ export interface WireValidator {
   /** @throws {@link WireViolationError} when the server may not send this message here and now. */
   checkOutgoing(message: unknown): void;
   /** A connection with request ids of its own; the two methods above speak of one such. */
-  connection(): Pick<WireConnection, 'observeRequest' | 'checkOutgoing'>;
+  connection(options?: { revision: WireRevision }): Pick<WireConnection, 'observeRequest' | 'checkOutgoing'>;
   /** Wraps `fetch`, or a server's own `fetch(request)`: checks every answer; a bad one rejects, or breaks its stream. */
   wrapFetch<F extends AnyFetch>(fetch: F): F;
   /** Changes a client's transport in place: checks all it receives; a bad answer fails its request. */
@@ -46,11 +47,14 @@ export function createWireValidator({
   const violations: Violation[] = [];
   const histories = new TaskHistories();
   let checked = 0;
-  const connect = (taskTokens = new Map<unknown, number>(), session = false) =>
+  const connect = (
+    taskTokens = new Map<unknown, number>(),
+    more: Pick<ConnectionOptions, 'session' | 'revision'> = {},
+  ) =>
     new WireConnection({
       histories,
       taskTokens,
-      session,
+      ...more,
       nullErrorId,
       firstDraft,
       count: () => {
@@ -64,12 +68,12 @@ export function createWireValidator({
   return {
     observeRequest: (message, revision) => only.observeRequest(message, revision),
     checkOutgoing: (message) => only.checkOutgoing(message),
-    connection: () => connect(),
+    connection: (options) => connect(undefined, options),
     wrapFetch: (fetch) =>
       wrapFetch(fetch, {
         connection: (sessionId) => {
           if (sessionId === undefined) return connect(tokensWithoutSession);
-          const known = sessions.get(sessionId) ?? connect(undefined, true);
+          const known = sessions.get(sessionId) ?? connect(undefined, { session: true });
           sessions.set(sessionId, known);
           return known;
         },

@@ -52,6 +52,8 @@ export interface ConnectionOptions {
   /** Called for each message checked. */
   count: () => void;
   report: (violations: readonly Violation[]) => void;
+  /** Of all that is said, whatever single requests say: a connection over stdio is for one, as its first message has it. */
+  revision?: WireRevision;
   /** Belongs to a session, which only versions before 2026-07-28 have, whatever single requests say. @default false */
   session?: boolean;
   /** JSON-RPC wants `id: null` where the request's id could not be read, the schema wants none. */
@@ -82,7 +84,7 @@ export class WireConnection {
     this.#options = options;
     this.#subscriptions = new Subscriptions(options.histories);
     this.#progress = new ProgressTokens(options.taskTokens);
-    if (options.session) this.#revision = '2025-11-25';
+    this.#revision = options.revision ?? (options.session ? '2025-11-25' : undefined);
   }
 
   /** The version was agreed at `initialize`, elsewhere: from now on it counts, and no header. */
@@ -101,7 +103,8 @@ export class WireConnection {
     const method = typeof message['method'] === 'string' ? message['method'] : ''; // Malformed, it can be answered.
     const params = objectAt(message, 'params');
     const meta = objectAt(params, '_meta');
-    const own = revisionOf(method, meta, revision) ?? this.#revision ?? '2025-11-25';
+    const said = this.#options.revision ?? revisionOf(method, meta, revision);
+    const own = said ?? this.#revision ?? '2025-11-25';
     if (this.#options.session !== true) this.#revision = own;
     if (!this.#isAgreed) this.#version = revision ?? this.#version;
     const id = message['id'];
@@ -183,7 +186,7 @@ export class WireConnection {
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
     const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
     if (agreed !== undefined && !this.#isAgreed) this.#version = agreed;
-    const before = isFromBefore(request);
+    const before = revision === '2026-07-28' && isFromBefore(request);
     const draft = this.#speaksFirstDraft(request, agreed);
     const definition =
       (draft && definitionOf(method)) || definitionOfResult(before ? '2025-11-25' : revision, method, result);

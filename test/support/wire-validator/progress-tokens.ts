@@ -8,6 +8,8 @@ export class ProgressTokens {
   readonly #told = new Map<unknown, number>();
   /** The same, for tasks whose requestor has no session: each of its requests is a connection of its own. */
   readonly #elsewhere: Map<unknown, number>;
+  /** Tokens of several requests at a time, as only a hostile client has them: whose progress is told, nobody can say. */
+  readonly #shared = new Set<unknown>();
 
   constructor(elsewhere: Map<unknown, number> = new Map()) {
     this.#elsewhere = elsewhere;
@@ -16,6 +18,7 @@ export class ProgressTokens {
   asked(params: Json): void {
     const token = tokenOf(params);
     if (token === undefined) return;
+    if (this.#told.has(token)) this.#shared.add(token);
     this.#told.set(token, -Infinity);
     if (isObject(params['task'])) this.#elsewhere.set(token, -Infinity);
   }
@@ -28,6 +31,7 @@ export class ProgressTokens {
 
   notified(params: Json): Problem[] {
     const token = params['progressToken'];
+    if (this.#shared.has(token)) return [];
     const told = this.#told.has(token) ? this.#told : this.#elsewhere;
     const before = told.get(token);
     if (before === undefined)
