@@ -60,8 +60,7 @@ export function isLoopback(host: string): boolean {
  */
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
-  options: ListenOptions,
-  logger: Logger,
+  options: ListenOptions & { logger: Logger },
   times = CONNECTION_TIMES,
 ): Promise<Listening> {
   const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false, auth } = options;
@@ -72,7 +71,7 @@ export async function listen(
     );
   }
   const server = createAdaptorServer({
-    fetch: guarded(fetch, path, { ...options, logger }, isLoopback(host)).fetch,
+    fetch: guarded(fetch, path, options, isLoopback(host)).fetch,
     serverOptions: timesOf(times),
   }) as Server;
   dropStalled(server, times);

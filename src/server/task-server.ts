@@ -83,11 +83,8 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
         ...(auth !== undefined && { auth }),
         ...(guessed && { principal: defaultPrincipal(reach) }),
       });
-      const listening = await listen(
-        (request) => fetch(request),
-        { ...listenOptions, ...(auth && { auth }) },
-        tasks.logger,
-      );
+      const { logger } = tasks;
+      const listening = await listen((request) => fetch(request), { ...listenOptions, ...(auth && { auth }), logger });
       listeners.push(listening);
       return listening;
     },

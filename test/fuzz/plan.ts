@@ -2,9 +2,11 @@ import { Chance } from '../sim/chance.ts';
 import type { Json } from '../support/messages.ts';
 import { cast, owners } from './cast.ts';
 import { mangled, mutated } from './mutations.ts';
+import { oddHeaders } from './odd-headers.ts';
 import { noiseOf, rawOf } from './raw-plan.ts';
-import { type Kind, Subjects, someAnswer, someMessage } from './requests.ts';
+import { type Kind, someAnswer, someMessage } from './requests.ts';
 import { type Burst, type Leave, messagesIn, type Send, type Step, type Twin, type Who } from './steps.ts';
+import { Subjects } from './subjects.ts';
 import type { Target } from './targets.ts';
 import { type Node, print, treeOf } from './tree.ts';
 import { oddValue } from './values.ts';
@@ -27,7 +29,7 @@ export function plan(seed: number, episode: number, target: Target): Step[] {
   return steps;
 }
 
-export class Planner {
+class Planner {
   readonly #chance: Chance;
   readonly #target: Target;
   #sent = 0;
@@ -258,32 +260,6 @@ export class Planner {
     }
   }
 }
-
-const oddHeaders = [
-  '',
-  ' ',
-  'x',
-  '0',
-  '*/*',
-  'text/plain',
-  'application/json; charset=utf-16',
-  'application/json',
-  'text/event-stream',
-  '2025-11-25',
-  '2026-07-28',
-  '2026-07-28, 2025-11-25',
-  'tools/call',
-  'tasks/get',
-  '=?base64?eA==?=',
-  '=?base64?@@@?=',
-  '=?BASE64?eA==?=',
-  '\u00e9\u00ff',
-  '__proto__',
-  '{{session ada tasks}}',
-  '{{session bob june}}',
-  '{{task bob asking}}',
-  '{{repeat x 5000}}',
-] as const;
 
 function bytes(text: string): { body: string; binary: true } {
   return { body: text, binary: true };

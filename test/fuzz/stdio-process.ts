@@ -32,8 +32,8 @@ Object.assign(console, { log: spoken, info: spoken, warn: spoken, error: spoken 
 
 const chance = new Chance(...process.argv.slice(2).map(Number));
 const world = await World.open({ target, chance, census: new Census(), uuids: new Uuids(chance.fork()) });
-// Nobody else moves the clock of this process: so that whoever waits is answered some day.
-setInterval(() => world.clock.advance(20), 20).unref();
+// Who started it moves the clock. Once that has gone, time passes by itself, or draining would take for ever.
+process.on('disconnect', () => setInterval(() => world.clock.advance(20), 20).unref());
 
 const answer = async (question: StdioQuestion): Promise<string | string[]> => {
   switch (question.ask) {

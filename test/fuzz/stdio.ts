@@ -169,8 +169,9 @@ class StdioEpisode {
       for (let left = times; left > 0; left -= 1) await this.#send(send, { foreign: which });
       await this.#fence();
       // What comes unasked, comes when it likes.
-      const answers = this.#lines.filter((line) => !line.includes('"method":')).sort();
-      return masked(answers.join('\n'), [id, unknown]).replace(/\bq\d+-\d+\b/g, '<request>');
+      const answers = this.#lines.filter((line) => !line.includes('"method":'));
+      const alike = answers.map((line) => masked(line, [id, unknown]).replace(/\bq\d+-\d+\b/g, '<request>'));
+      return alike.sort().join('\n');
     };
     const [first, second] = unknownFirst ? [unknown, id] : [id, unknown];
     const [one, other] = [await look(first), await look(second)];

@@ -108,7 +108,7 @@ export const targets: readonly Target[] = [
 ];
 
 /** What callers bring to a listener that checks it. */
-export const tokens = [
+const tokens = [
   { who: 'ada', token: 'ada-0123456789abcdef0123456789abcdef' },
   { who: 'bob', token: 'bob-0123456789abcdef0123456789abcdef' },
 ] as const;

@@ -11,7 +11,7 @@ const never = 600_000;
 const patient: ConnectionTimes = { headMs: never, requestMs: never, idleMs: never, stalledMs: never };
 
 async function listening(times: Partial<ConnectionTimes>, serve: (request: Request) => Promise<Response>) {
-  const { port, close } = await listen(serve, { port: 0 }, silent, { ...patient, ...times });
+  const { port, close } = await listen(serve, { port: 0, logger: silent }, { ...patient, ...times });
   onTestFinished(close);
   return (text: string): { socket: Socket; closed: Promise<string> } => {
     const socket = connect(port, '127.0.0.1');

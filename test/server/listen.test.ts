@@ -6,8 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { StoreRefusedError } from '../../src/core/index.ts';
 import { text } from '../../src/engine/index.ts';
 import { ListenError } from '../../src/server/index.ts';
+import { listen } from '../../src/server/listen.ts';
 import { sqliteStore } from '../../src/store/index.ts';
-import { deferred, settle } from '../support/engine.ts';
+import { deferred, recordingLogger } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { over, Peer, serve } from './peer.ts';
@@ -62,26 +63,21 @@ async function overSocket(url: URL, headers: Record<string, string>, body: strin
 }
 
 describe('a listener', () => {
-  it('takes a request that breaks off for what it is, and writes nothing past its logger', async () => {
-    const { port, log, post } = await listening();
+  it('writes nothing past its logger about a request that it cannot serve', async () => {
     const { error } = console;
     const written: unknown[] = [];
     console.error = (...said) => void written.push(said);
     onTestFinished(() => {
       console.error = error;
     });
-    const socket = connect(port, '127.0.0.1');
-    const head = ['POST /mcp HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json', 'content-length: 100'];
-    socket.write(`${head.join('\r\n')}\r\n\r\n{"jsonrpc"`);
-    await new Promise((resolve) => socket.once('connect', resolve));
-    await settle();
-    const over = new Promise((resolve) => socket.once('close', resolve));
-    socket.destroy();
-    await over;
-    await settle();
-    expect(log.filter(({ level }) => level === 'error')).toEqual([]);
+    const { logger, lines } = recordingLogger();
+    const failing = await listen(() => Promise.reject(new Error('a secret')), { port: 0, logger });
+    onTestFinished(() => failing.close());
+    const response = await fetch(failing.url, { method: 'POST', body: '{}' });
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ jsonrpc: '2.0', error: { code: -32603, message: 'Internal error' } });
+    expect(lines).toMatchObject([{ level: 'error', message: 'a request could not be served' }]);
     expect(written).toEqual([]);
-    expect((await post({})).status).toBe(200);
   });
 
   it('tells where it serves, on a free port if asked, until it is closed', async () => {

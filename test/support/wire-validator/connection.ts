@@ -305,10 +305,15 @@ export class WireConnection {
 }
 
 function revisionOf(method: string, meta: Json, hint: string | undefined): WireRevision | undefined {
+  // Whatever else is in its `_meta`, a handshake is one, unless that is an envelope of the later revision.
+  if (method === 'initialize' && !isEnvelope(meta)) return '2025-11-25';
   if (metaKey.protocolVersion in meta || method === 'server/discover') return '2026-07-28';
-  if (method === 'initialize') return '2025-11-25';
   if (hint === undefined) return undefined;
   return hint < '2026' ? '2025-11-25' : '2026-07-28';
+}
+
+function isEnvelope(meta: Json): boolean {
+  return typeof meta[metaKey.protocolVersion] === 'string' && isObject(meta[metaKey.clientCapabilities]);
 }
 
 function asksForLog(request: OpenRequest): boolean {
