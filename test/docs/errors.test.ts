@@ -167,7 +167,7 @@ async function broken(): Promise<Response> {
 async function slow(): Promise<Response> {
   const never = 600_000;
   const times = { headMs: 50, requestMs: never, idleMs: never, stalledMs: never };
-  const { port, close } = await listen(async () => new Response(null), { port: 0 }, times);
+  const { port, close } = await listen(async () => new Response(null), { port: 0, logger: silent }, times);
   onTestFinished(close);
   const socket = connect(port, '127.0.0.1');
   socket.write('POST /mcp HTTP/1.1\r\n');
