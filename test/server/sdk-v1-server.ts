@@ -62,21 +62,27 @@ export function sdkV1Server(tasks: Tasks, options: TaskServerOptions = {}): Task
 function cutBy(signal: AbortSignal, response: Response): Response {
   const reader = response.body?.getReader();
   if (reader === undefined) return response;
+  let ended = false;
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        signal.addEventListener('abort', () => {
+        const cut = (): void => {
           void reader.cancel();
-          controller.close();
-        });
+          if (!ended) controller.close();
+        };
+        signal.addEventListener('abort', cut, { once: true });
       },
       async pull(controller) {
         const { done, value } = await reader.read();
         if (signal.aborted) return;
+        ended = done;
         if (done) controller.close();
         else controller.enqueue(value);
       },
-      cancel: () => reader.cancel(),
+      cancel(reason) {
+        ended = true;
+        return reader.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );
