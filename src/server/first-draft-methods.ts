@@ -2,6 +2,7 @@ import * as v16 from '../wire/rev-sep-1686/index.ts';
 import { decodeCursor, encodeCursor, mayList, methodNotFound } from '../wire/rev2025-11-25/index.ts';
 import { callerOf } from './caller.ts';
 import type { MethodHandler } from './host.ts';
+import { asListed } from './listed-result.ts';
 import { decoded } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { asThrown } from './rpc-error.ts';
@@ -34,7 +35,8 @@ export function firstDraftMethods(parts: ServingParts): Record<string, MethodHan
     [result]: async (params, ctx) => {
       const { taskId, known, principal } = await named(params, ctx);
       // It never waits, so it is as good for polling as the other.
-      const reply = v16.encodePayload(await engine.poll(known, principal, ctx.mcpReq.signal), taskId);
+      const record = await engine.poll(known, principal, ctx.mcpReq.signal);
+      const reply = v16.encodePayload(asListed(record, tasks), taskId);
       if ('error' in reply) throw asThrown(reply.error);
       return reply.result;
     },

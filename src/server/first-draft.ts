@@ -6,6 +6,7 @@ import { type Answer, standInFor } from './answers.ts';
 import type { Caller } from './caller.ts';
 import { follow } from './follow.ts';
 import { isLeaving } from './leaving.ts';
+import { asListed } from './listed-result.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
 import { answerTo } from './rpc-error.ts';
@@ -45,8 +46,9 @@ export async function serveFirstDraft(
       progressMeta: v16.relatedTask(taskId),
     });
     answered();
-    if (!isTerminal(record.state)) throw new Error('a task was followed to its end and has none');
-    return standInFor(v16.encodeAnswer(record, record.state, taskId), ctx, parts);
+    const { state } = asListed(record, tasks);
+    if (!isTerminal(state)) throw new Error('a task was followed to its end and has none');
+    return standInFor(v16.encodeAnswer(record, state, taskId), ctx, parts);
   } catch (error) {
     if (!signal.aborted) {
       answered();

@@ -20,6 +20,7 @@ import { wordsFor } from '../wire/words.ts';
 import { callerOf } from './caller.ts';
 import { firstDraftMethods } from './first-draft-methods.ts';
 import type { Host, MethodHandler as Method } from './host.ts';
+import { asListed } from './listed-result.ts';
 import { decoded, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
@@ -63,7 +64,7 @@ export function registerLegacyTaskMethods(
     return encodeTask(record, engine.clock.now(), wording);
   });
   register(METHODS.result, async (params, ctx) => {
-    const ended = await attend(parts, decoded(decodeTaskId(params)), ctx);
+    const ended = asListed(await attend(parts, decoded(decodeTaskId(params)), ctx), tasks);
     const reply = encodePayload(ended.taskId, ended.state as TerminalState, ended.method);
     if ('error' in reply) throw asThrown(reply.error);
     return reply.result;

@@ -20,6 +20,8 @@ function register(tasks: Tasks): void {
   tasks.registerTool('list', { task, outputSchema: z.array(z.number()) }, () => ({ structuredContent: [1, 2] }));
   const either = z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]);
   tasks.registerTool('either', { task, outputSchema: either }, () => ({ structuredContent: { b: 1 } }));
+  const mixed = z.union([z.object({ a: z.string() }), z.array(z.number())]);
+  tasks.registerTool('mixed', { task, outputSchema: mixed }, () => ({ structuredContent: { a: 'b' } }));
   tasks.registerTool('asks', { task }, async (_args, context) => {
     const { action } = await context.ask('go', { message: 'Go on?', schema: z.object({ ok: z.boolean() }) });
     return text(action);
@@ -45,7 +47,7 @@ async function connected(capabilities: object, options: TaskServerOptions = {}) 
 }
 
 describe('callToolStream of the SDK v1', () => {
-  it.each(['optional', 'object', 'list', 'either'])(
+  it.each(['optional', 'object', 'list', 'either', 'mixed'])(
     'has a task and its result, which fits what was listed: %s',
     async (name) => {
       const { stream } = await connected({});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { type Tasks, text } from '../../src/engine/index.ts';
 import { deferred } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
@@ -22,6 +23,8 @@ function aServer(firstDraft = true, slots = 64) {
       });
       tasks.registerTool('never', { task: { support: 'forbidden' } }, () => text('inline'));
       tasks.registerTool('needs', { task: { support: 'required' } }, () => text('as a task'));
+      const either = z.union([z.object({ a: z.string() }), z.array(z.number())]);
+      tasks.registerTool('either', { outputSchema: either }, () => ({ structuredContent: { a: 'b' } }));
       tasks.registerTool('reports', {}, () => ({ ...text('no such film'), isError: true }));
       tasks.registerTool('breaks', {}, () => {
         throw Object.assign(new Error('encoder crashed'), { code: -32050, data: { frame: 7 } });
@@ -47,6 +50,16 @@ describe('a request that is made a task', () => {
       result: { content: [{ text: 'done at last' }], _meta: related('cli-1') },
     });
     await stream.ended;
+  });
+
+  it('has a result that fits what was listed, also where that is no object', async () => {
+    const { served } = aServer();
+    const peer = await connect(served);
+    const stream = await startDraft(peer, 'either', 'cli-1');
+    const { result } = (await answerOf(stream)) as { result: Json };
+    expect(result).toMatchObject({ structuredContent: { result: { a: 'b' } } });
+    expect((await peer.send('tasks/result', { taskId: 'cli-1' })).result).toEqual(result);
+    expect((await peer.call('either')).result).toMatchObject({ structuredContent: { result: { a: 'b' } } });
   });
 
   it('can be asked for from the moment it is told of, and its result as often as wanted [G1-S-06] [G1-S-22] [G1-S-24] [G1-S-25] [G1-S-26]', async () => {

@@ -171,6 +171,8 @@ describe('a tool', () => {
     );
     tasks.registerTool('list', { ...fast, outputSchema: z.array(z.number()) }, () => ({ structuredContent: [1, 2] }));
     const either = z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]);
+    const mixed = z.union([z.object({ a: z.string() }), z.array(z.number())]);
+    tasks.registerTool('mixed', { ...fast, outputSchema: mixed }, () => ({ structuredContent: { a: 'b' } }));
     tasks.registerTool('either', { outputSchema: either }, () => ({ structuredContent: { b: 1 } }));
     tasks.registerTool('tree', { ...fast, outputSchema: tree }, () => ({ structuredContent: { name: 'root' } }));
     tasks.registerTool('never', { task: { support: 'forbidden' } }, () => text('at once'));
@@ -210,6 +212,9 @@ describe('a tool', () => {
     expect(await outcome(client, 'full', { when: '2026-07-28' })).toMatchObject(full);
     for (const call of [outcome(client, 'list'), client.callTool({ name: 'list' })]) {
       expect(await call).toMatchObject({ structuredContent: { result: [1, 2] } });
+    }
+    for (const call of [outcome(client, 'mixed'), client.callTool({ name: 'mixed' })]) {
+      expect(await call).toMatchObject({ structuredContent: { result: { a: 'b' } } });
     }
     expect(await client.callTool({ name: 'either' })).toMatchObject({ structuredContent: { b: 1 } });
     expect(await outcome(client, 'tree')).toMatchObject({ structuredContent: { name: 'root' } });
