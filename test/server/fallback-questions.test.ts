@@ -127,7 +127,7 @@ describe('a client of 2026-07-28 that can be asked and knows no tasks', () => {
     const { peer } = serve(register, { server: { principal: () => ({ subject }) } });
     const { result } = await peer.call('asks', {}, elicitation);
     const other = await again(peer, 'asks_two', result, { go: yes });
-    expect(other.error).toMatchObject({ code: -32602, message: expect.stringContaining('another tool') });
+    expect(other.error).toMatchObject({ code: -32602, message: expect.stringContaining('something else') });
     subject = 'eve';
     const foreign = await again(peer, 'asks', result, { go: yes });
     const made = await again(peer, 'asks', { requestState: 'lc-task.made-up' }, { go: yes });
