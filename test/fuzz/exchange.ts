@@ -32,7 +32,8 @@ export class Exchange {
     this.send = send;
     this.headers = headers;
     this.body = body;
-    this.message = parsed(body);
+    // As the server reads it: bytes that are no UTF-8 become what stands for them.
+    this.message = parsed(send.binary ? Buffer.from(body, 'latin1').toString('utf8') : body);
   }
 
   /** @returns undefined where HTTP itself cannot carry the message, and no client could send it */

@@ -18,7 +18,8 @@ const meant: readonly { message: string; error?: RegExp }[] = [
 /** What is wrong with a line: what the server itself calls an error is one, unless it was asked for. */
 export function logProblems({ level, fields, message }: LogLine): string[] {
   if (level !== 'error' && level !== 'warn') return [];
-  const { error } = fields as { error?: Error };
-  const fits = meant.some((one) => one.message === message && (one.error?.test(error?.name ?? '') ?? true));
-  return fits ? [] : [`${level}: ${message}: ${error?.stack ?? JSON.stringify(fields)}`];
+  const { error } = fields as { error?: { type?: string; name?: string; stack?: string } };
+  const kind = error?.type ?? error?.name ?? '';
+  const fits = meant.some((one) => one.message === message && (one.error?.test(kind) ?? true));
+  return fits ? [] : [`${level}: ${message}: ${JSON.stringify(fields)} ${error?.stack ?? ''}`];
 }

@@ -127,7 +127,7 @@ class Planner {
     const own = this.#target.serve === undefined && 'method' in plain && 'id' in plain;
     this.#sent += 1;
     const named = own ? { ...plain, id: `q${this.#sent}-{{copy}}` } : plain;
-    const message = 'method' in named ? this.#dressed(named, wire) : named;
+    const message = 'method' in named ? this.#dressed(named, wire, subjects) : named;
     const headers = this.#headers({ ...everyPost, ...wire.headers(message, as) }, wrongs);
     let tree = treeOf(message);
     if (chance.odds(0.3)) replaceArguments(tree, oddValue(chance));
@@ -138,12 +138,14 @@ class Planner {
   }
 
   /** The message as its wire has it, and with what else a client may say. */
-  #dressed(message: Json, wire: Wire): Json {
+  #dressed(message: Json, wire: Wire, subjects = new Subjects(this.#chance)): Json {
     const chance = this.#chance;
     const params = (message['params'] ?? {}) as Json;
-    const task = message['method'] === 'tools/call' && chance.odds(0.6) ? wire.asTask?.(chance) : undefined;
+    const wanted = message['method'] === 'tools/call' && chance.odds(0.6);
+    const task = wanted ? wire.asTask?.(chance) : undefined;
     const _meta = {
       ...wire.meta,
+      ...(wanted && wire.taskMeta?.(subjects.task())),
       ...(chance.odds(0.15) && { progressToken: chance.pick([1, 'p', 0, '']) }),
       ...(chance.odds(0.05) && { 'longcall/idempotencyKey': chance.pick(['k1', 'k2', '', '{{repeat k 300}}']) }),
       ...(chance.odds(0.03) && { 'io.modelcontextprotocol/logLevel': 'debug' }),

@@ -1,5 +1,7 @@
 import { isJsonObject } from '../../src/core/index.ts';
 
+const DRAFT_TASK = 'modelcontextprotocol.io/task';
+
 /** A request as JSON-RPC knows it: the only thing that has to be answered by its id. */
 export interface SentRequest {
   id: string | number;
@@ -29,12 +31,13 @@ export function mayStayOpen(method: string, message: unknown): boolean {
   const messages = Array.isArray(message) ? message : [message];
   return messages.some((one) => {
     const { method: called } = isJsonObject(one) ? one : {};
-    return called === 'subscriptions/listen' || called === 'tasks/result' || isOwnQuestion(one);
+    return called === 'subscriptions/listen' || called === 'tasks/result' || waitsForClient(one);
   });
 }
 
-/** A tool of the server's own, which asks its client and waits for what it says. */
-function isOwnQuestion(message: unknown): boolean {
+/** A tool of the server's own, which asks its client; and a task of the first draft, whose call is answered at its end. */
+function waitsForClient(message: unknown): boolean {
   const params = isJsonObject(message) ? message['params'] : undefined;
-  return isJsonObject(params) && params['name'] === 'own_ask';
+  if (!isJsonObject(params)) return false;
+  return params['name'] === 'own_ask' || (isJsonObject(params['_meta']) && DRAFT_TASK in params['_meta']);
 }

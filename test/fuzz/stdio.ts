@@ -122,7 +122,7 @@ class StdioEpisode {
         extra: { copy: String(this.#copies), ...extra },
       }),
     );
-    const message = parsed(line);
+    const message = parsed(send.binary ? Buffer.from(line, 'latin1').toString('utf8') : line);
     if (!line.includes('\n')) this.#note(message);
     this.#write(line, send.binary === true);
     this.#write('\n', false);

@@ -22,6 +22,8 @@ export interface Target {
   speakers: readonly Who[];
   /** Who brings no token is not known, rather than the one local user. */
   open: boolean;
+  /** It has tasks in sessions before 2025-11-25 too. */
+  firstDraft?: true;
   /** It listens: bytes of any kind can be sent to it. */
   sockets?: true;
   /** Undefined: a process of its own on stdio, see `stdio-process.ts`. */
@@ -38,6 +40,17 @@ export const targets: readonly Target[] = [
     open: false,
     serve(tasks) {
       const server = createTaskServer(tasks, info, { relatedTasks: true });
+      return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
+    },
+  },
+  {
+    name: 'a server that speaks the first draft',
+    weight: 2,
+    speakers: ['ada', 'bob', 'local'],
+    open: false,
+    firstDraft: true,
+    serve(tasks) {
+      const server = createTaskServer(tasks, info, { firstDraft: true });
       return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
     },
   },

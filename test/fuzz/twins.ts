@@ -108,7 +108,8 @@ export function masked(text: string, ids: readonly string[]): string {
   );
 }
 
-function detailed(_name: string, value: unknown): unknown {
+function detailed(name: string, value: unknown): unknown {
+  if (name === 'stack') return undefined; // Where it was noticed is for its reader; when, is no matter.
   return value instanceof Error ? { name: value.name, message: value.message } : value;
 }
 

@@ -10,6 +10,8 @@ export interface Wire {
   weight: number;
   /** Added to the params of a call that is to become a task. */
   asTask?: (chance: Chance) => Json;
+  /** Added to the `_meta` of a call that is to become a task, by what the client calls it. */
+  taskMeta?: (task: string) => Json;
   /** Added to the `_meta` of every request. */
   meta?: Json;
   /** Headers of a message, by what is in it; templates. */
@@ -76,6 +78,9 @@ const legacyTask = (chance: Chance): Json => ({
   task: chance.pick([{}, { ttl: 60_000 }, { ttl: 3_600_000, pollInterval: 500 }, { ttl: null }]),
 });
 
+/** The first draft lets a client name its task. */
+const draftTask = (task: string): Json => ({ 'modelcontextprotocol.io/task': { taskId: task, keepAlive: 60_000 } });
+
 export const wires: readonly Wire[] = [
   modern('2026-07-28, with tasks', 10, { ...all, extensions: TASKS }),
   modern('2026-07-28, without tasks', 5, all),
@@ -86,6 +91,7 @@ export const wires: readonly Wire[] = [
   inSession('june', 3),
   inSession('march', 2),
   inSession('first', 2),
+  { ...inSession('june', 3), name: 'the first draft', taskMeta: draftTask },
   stateless('2025-11-25, no session', 3, '2025-11-25'),
   stateless('no version', 2, undefined),
   stateless('2024-11-05, no session', 1, '2024-11-05'),

@@ -37,7 +37,7 @@ export class World {
   readonly clock = new ManualClock();
   readonly tasks: Tasks;
   served!: Served;
-  readonly validator: WireValidator = createWireValidator();
+  readonly validator: WireValidator;
   readonly log = recordingLogger();
   readonly census: Census;
   readonly target: Target;
@@ -56,6 +56,7 @@ export class World {
 
   private constructor({ target, chance, census, uuids, plant }: WorldParts) {
     this.target = target;
+    this.validator = createWireValidator({ firstDraft: target.firstDraft === true });
     this.census = census;
     this.#uuids = uuids;
     this.#chance = chance.fork();

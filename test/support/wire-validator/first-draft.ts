@@ -48,7 +48,7 @@ export function firstDraftResultProblems(
 ): Problem[] {
   const problems: Problem[] = [];
   const refuse = (path: string, reason: string) => problems.push({ path, reason });
-  if ('task' in result && method === 'tools/call')
+  if (isObject(result['task']) && !('content' in result) && method === 'tools/call')
     refuse('/task', 'must be no handle: there is none before 2025-11-25');
   const related = objectAt(result, '_meta', RELATED)['taskId'];
   const mine = ofOneTask.includes(method) ? params['taskId'] : askedTaskId(params);
