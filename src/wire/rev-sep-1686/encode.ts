@@ -8,6 +8,7 @@ import {
 } from '../../core/index.ts';
 import { internalError, invalidParams } from '../errors.ts';
 import type { Reply } from '../outbox.ts';
+import { encodeProgress as encodeNotification } from '../progress.ts';
 import { plainResult } from '../rev2025-11-25/result.ts';
 import { CREATED_NOTIFICATION, RELATED_TASK_META_KEY } from './names.ts';
 
@@ -80,19 +81,8 @@ export function encodeCreated(taskId: string): Notification {
 }
 
 /** Progress of a task, under the token of the request that created it. */
-export function encodeProgress(
-  taskId: string,
-  progressToken: string | number,
-  { progress, total, message }: TaskProgress,
-): Notification {
-  const params = {
-    progressToken,
-    progress,
-    ...(total !== undefined && { total }),
-    ...(message !== undefined && { message }),
-    _meta: relatedTask(taskId),
-  };
-  return { method: 'notifications/progress', params };
+export function encodeProgress(taskId: string, progressToken: string | number, progress: TaskProgress): Notification {
+  return encodeNotification(progressToken, progress, relatedTask(taskId));
 }
 
 /** Members of a `_meta` that ties its message to a task. */

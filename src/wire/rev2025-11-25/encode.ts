@@ -10,6 +10,7 @@ import {
 import { internalError } from '../errors.ts';
 import { EXISTING_META_KEY } from '../idempotency.ts';
 import type { Reply } from '../outbox.ts';
+import { encodeProgress } from '../progress.ts';
 import { statusMessageOf, toIso } from '../status-message.ts';
 import { IMMEDIATE_RESPONSE_META_KEY, RELATED_TASK_META_KEY, STATUS_NOTIFICATION } from './names.ts';
 import { failureText, plainResult } from './result.ts';
@@ -127,16 +128,9 @@ export function encodeStatusNotification(task: TaskRecord, now: number, options:
 export function encodeProgressNotification(
   taskId: TaskId,
   progressToken: string | number,
-  { progress, total, message }: TaskProgress,
+  progress: TaskProgress,
 ): Outgoing {
-  const params = {
-    progressToken,
-    progress,
-    ...(total !== undefined && { total }),
-    ...(message !== undefined && { message }),
-    _meta: relatedTask(taskId),
-  };
-  return { method: 'notifications/progress', params };
+  return encodeProgress(progressToken, progress, relatedTask(taskId));
 }
 
 /** Members of a `_meta` that ties its message to a task. */
