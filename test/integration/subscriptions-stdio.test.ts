@@ -105,7 +105,10 @@ describe('over stdio, the official client', () => {
     await until('the question', () => seen.find(({ status }) => status === 'input_required'));
     await host.update(taskId, { colour: { action: 'accept', content: { colour: 'blue' } } });
     expect(await subscription.closed).toBe('graceful');
-    expect(seen.at(-1)).toMatchObject({ taskId, result: { content: [{ type: 'text', text: 'painted blue' }] } });
+    // What comes in one piece with the end, the SDK tells its handlers a moment after it.
+    const last = await until('the end of the task', () => seen.find(({ status }) => status === 'completed'));
+    expect(last).toMatchObject({ taskId, result: { content: [{ type: 'text', text: 'painted blue' }] } });
+    expect(seen.at(-1)).toBe(last);
     const other = await host.start('ask');
     const second = await host.client.listen({ taskIds: [other.taskId] } as Filter);
     await second.close();
