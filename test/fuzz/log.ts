@@ -18,8 +18,7 @@ const meant: readonly { message: string; error?: RegExp }[] = [
 /** What is wrong with a line: what the server itself calls an error is one, unless it was asked for. */
 export function logProblems({ level, fields, message }: LogLine): string[] {
   if (level !== 'error' && level !== 'warn') return [];
-  const { error } = fields as { error?: { type?: string; name?: string; stack?: string } };
-  const kind = error?.type ?? error?.name ?? '';
+  const { error, kind = error?.type ?? '' } = fields as { error?: { type?: string; stack?: string }; kind?: string };
   const fits = meant.some((one) => one.message === message && (one.error?.test(kind) ?? true));
   return fits ? [] : [`${level}: ${message}: ${JSON.stringify(fields)} ${error?.stack ?? ''}`];
 }

@@ -146,7 +146,8 @@ export class WireConnection {
   }
 
   #check(message: unknown, among: readonly OpenRequest[] | undefined): { method: string; problems: Problem[] } {
-    const revision = this.#revision ?? '2026-07-28';
+    // On the response to a request, everything is in its words.
+    const revision = among?.[0]?.revision ?? this.#revision ?? '2026-07-28';
     if (!isObject(message)) return { method: '(none)', problems: [{ path: '', reason: 'must be a JSON-RPC message' }] };
     const kinds = ['method', 'result', 'error'].filter((name) => name in message);
     if (kinds.length !== 1) {
@@ -181,7 +182,9 @@ export class WireConnection {
 
   #result(request: OpenRequest | undefined, message: Json): Problem[] {
     if (!request) return [{ path: '/id', reason: 'must be the id of an open request' }];
-    const { method, revision } = request;
+    const { method } = request;
+    // Whatever is in its `_meta`: the later revision has no handshake to answer.
+    const revision = method === 'initialize' ? '2025-11-25' : request.revision;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
     const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
@@ -305,15 +308,10 @@ export class WireConnection {
 }
 
 function revisionOf(method: string, meta: Json, hint: string | undefined): WireRevision | undefined {
-  // Whatever else is in its `_meta`, a handshake is one, unless that is an envelope of the later revision.
-  if (method === 'initialize' && !isEnvelope(meta)) return '2025-11-25';
   if (metaKey.protocolVersion in meta || method === 'server/discover') return '2026-07-28';
+  if (method === 'initialize') return '2025-11-25';
   if (hint === undefined) return undefined;
   return hint < '2026' ? '2025-11-25' : '2026-07-28';
-}
-
-function isEnvelope(meta: Json): boolean {
-  return typeof meta[metaKey.protocolVersion] === 'string' && isObject(meta[metaKey.clientCapabilities]);
 }
 
 function asksForLog(request: OpenRequest): boolean {
