@@ -11,8 +11,9 @@ export async function* eventFrames(reader: ReadableStreamDefaultReader<Uint8Arra
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    const seen = Math.max(0, rest.length - 1); // Of an event that comes in many pieces, only what is new is looked at.
     rest += decoder.decode(value, { stream: true });
-    for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
+    for (let end = rest.indexOf('\n\n', seen); end >= 0; end = rest.indexOf('\n\n')) {
       const text = rest.slice(0, end + 2);
       rest = rest.slice(end + 2);
       yield { text, message: messageIn(text) };

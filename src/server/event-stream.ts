@@ -12,7 +12,10 @@ const EVENT_STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Beyond this many bytes that nobody has read, a stream is given up, and what it holds is dropped. */
+/**
+ * Beyond this many bytes that wait behind the message that is being read, a stream is given up, and what it holds is dropped.
+ * One message may be larger than that.
+ */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -46,6 +49,8 @@ export interface EventStream {
  */
 export function eventStream(clock: Clock, request?: Request): EventStream {
   const unread: Uint8Array[] = [];
+  /** Bytes that are left of each message. */
+  const messages: number[] = [];
   let unreadBytes = 0;
   let takenAt = clock.monotonic();
   let state: 'open' | 'ending' | 'over' = 'open';
@@ -75,6 +80,8 @@ export function eventStream(clock: Clock, request?: Request): EventStream {
     if (piece === undefined) return;
     takenAt = clock.monotonic();
     unreadBytes -= piece.byteLength;
+    messages[0] = (messages[0] ?? 0) - piece.byteLength;
+    if (messages[0] <= 0) messages.shift();
     controller.enqueue(piece);
   };
   const end = (): void => {
@@ -94,20 +101,26 @@ export function eventStream(clock: Clock, request?: Request): EventStream {
     while (unread.length > 0) give();
     controller.close();
   };
+  const drop = (): void => {
+    unread.length = 0;
+    messages.length = 0;
+    unreadBytes = 0;
+  };
   const giveUp = (): void => {
     shut('over');
-    unread.length = 0;
+    drop();
     controller.error(new SlowReaderError());
   };
   const write = (text: string | Uint8Array): void => {
     if (state !== 'open') return;
-    if (unreadBytes > MAX_UNREAD_BYTES || isStalled()) {
+    if (unreadBytes - (messages[0] ?? 0) > MAX_UNREAD_BYTES || isStalled()) {
       giveUp();
       return;
     }
     if (unread.length === 0) takenAt = clock.monotonic();
     const bytes = typeof text === 'string' ? encoder.encode(text) : text;
     for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) unread.push(bytes.subarray(at, at + PIECE_BYTES));
+    if (bytes.byteLength > 0) messages.push(bytes.byteLength);
     unreadBytes += bytes.byteLength;
     if (wanted) give();
     wanted = false;
@@ -137,7 +150,7 @@ export function eventStream(clock: Clock, request?: Request): EventStream {
       },
       cancel() {
         shut('over');
-        unread.length = 0;
+        drop();
       },
     },
     { highWaterMark: 0 },

@@ -105,14 +105,28 @@ function checkingEvents(check: (message: unknown) => void): TransformStream<Uint
   const encoder = new TextEncoder();
   let rest = '';
   const take = (text: string, controller: TransformStreamDefaultController<Uint8Array>) => {
-    const events = (rest + text).match(/[\s\S]*?\r?\n\r?\n/g) ?? [];
-    rest = (rest + text).slice(events.join('').length);
-    for (const event of events) {
+    // Of a message that comes in many pieces, only what is new is looked at.
+    const from = Math.max(0, rest.length - 3);
+    rest += text;
+    for (const event of wholeEvents(from)) {
       const data = dataOf(event);
       // Without data it only gives an id to resume from.
       if (data !== '') check(parse(data));
       controller.enqueue(encoder.encode(event));
     }
+  };
+  /** Takes from the rest what has come whole; nothing ends before `from`. */
+  const wholeEvents = (from: number): string[] => {
+    const ends = /\r?\n\r?\n/g;
+    ends.lastIndex = from;
+    const events: string[] = [];
+    let begun = 0;
+    while (ends.exec(rest) !== null) {
+      events.push(rest.slice(begun, ends.lastIndex));
+      begun = ends.lastIndex;
+    }
+    rest = rest.slice(begun);
+    return events;
   };
   return new TransformStream({
     transform: (chunk, controller) => take(decoder.decode(chunk, { stream: true }), controller),
