@@ -183,8 +183,9 @@ export class WireConnection {
   #result(request: OpenRequest | undefined, message: Json): Problem[] {
     if (!request) return [{ path: '/id', reason: 'must be the id of an open request' }];
     const { method } = request;
-    // Whatever is in its `_meta`: the later revision has no handshake to answer.
-    const revision = method === 'initialize' ? '2025-11-25' : request.revision;
+    // Whatever else is in its `_meta`, a handshake is one, unless that is an envelope of the later revision, which has none.
+    const handshake = method === 'initialize' && !isEnvelope(objectAt(request.params, '_meta'));
+    const revision = handshake ? '2025-11-25' : request.revision;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
     const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
@@ -312,6 +313,10 @@ function revisionOf(method: string, meta: Json, hint: string | undefined): WireR
   if (method === 'initialize') return '2025-11-25';
   if (hint === undefined) return undefined;
   return hint < '2026' ? '2025-11-25' : '2026-07-28';
+}
+
+function isEnvelope(meta: Json): boolean {
+  return typeof meta[metaKey.protocolVersion] === 'string' && isObject(meta[metaKey.clientCapabilities]);
 }
 
 function asksForLog(request: OpenRequest): boolean {
