@@ -5,6 +5,7 @@ export default defineConfig({
     'src/index.ts',
     'src/server/index.ts',
     'src/server/sdk-v1/index.ts',
+    'src/client/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

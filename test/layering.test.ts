@@ -12,8 +12,9 @@ const rooms: Record<string, readonly string[]> = {
   engine: ['core', 'store'],
   wire: ['core'],
   server: ['core', 'store', 'engine', 'wire'],
-  testing: ['core', 'store', 'engine', 'wire', 'server'],
-  cli: ['core', 'store', 'engine', 'wire', 'server', 'testing'],
+  client: ['core', 'store', 'engine', 'wire'],
+  testing: ['core', 'store', 'engine', 'wire', 'server', 'client'],
+  cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'testing'],
   index: ['core', 'store', 'engine'], // src/index.ts, the `.` of the package
 };
 
@@ -22,7 +23,8 @@ const closedTo: Record<string, readonly string[]> = { engine: ['src/store/sql', 
 
 /** Packages that only some rooms may know. */
 const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
-  { name: /^@modelcontextprotocol\//, rooms: ['server'] },
+  { name: /^@modelcontextprotocol\/client(\/|$)/, rooms: ['client'] },
+  { name: /^@modelcontextprotocol\/(?!client(\/|$))/, rooms: ['server'] },
   { name: /^(better-sqlite3|kysely)(\/|$)/, rooms: ['store'] },
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
   { name: /^jose(\/|$)/, rooms: ['server'] },
@@ -81,7 +83,8 @@ function roomOf(file: string): string {
 }
 
 function isEntry(file: string): boolean {
-  return ['src/index.ts', 'src/server/index.ts', 'src/server/sdk-v1/index.ts', 'src/testing/index.ts'].includes(file);
+  const folders = ['', 'server/', 'server/sdk-v1/', 'client/', 'testing/'];
+  return folders.some((folder) => file === `src/${folder}index.ts`);
 }
 
 /** The module a node names: import, re-export, `import()`, or a type's `import('…')`. */
@@ -192,6 +195,9 @@ describe('layering', () => {
     ['src/engine/a.ts', `import { jwtVerify } from 'jose';`, 'engine may not import jose'],
     ['src/engine/a.ts', `import { Command } from 'commander';`, 'engine may not import commander'],
     ['src/server/a.ts', `import { table } from '../cli/format.ts';`, 'server may not import cli'],
+    ['src/client/a.ts', `import { listen } from '../server/listen.ts';`, 'client may not import server'],
+    ['src/client/a.ts', `import { McpServer } from '@modelcontextprotocol/server';`, 'client may not import @model'],
+    ['src/server/a.ts', `import { Client } from '@modelcontextprotocol/client';`, 'server may not import @model'],
     ['src/core/a.ts', `import { readFileSync } from 'node:fs';`, 'core does no I/O'],
     ['src/engine/a.ts', `const body = { resultType: 'complete' };`, '"resultType" is a name of the wire'],
     ['src/server/a.ts', `const answers = params['inputResponses'];`, '"inputResponses" is a name of the wire'],

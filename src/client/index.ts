@@ -1,0 +1,18 @@
+export type {
+  OnQuestion,
+  Outcome,
+  Remote,
+  RemoteRevision,
+  RemoteStatus,
+  RemoteTask,
+  Started,
+  StartRequest,
+} from './remote.ts';
+export {
+  RemoteError,
+  type RemoteErrorCode,
+  RemoteGoneError,
+  RemoteProtocolError,
+  RemoteRefusedError,
+  RemoteUnreachableError,
+} from './remote-errors.ts';

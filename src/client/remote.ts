@@ -1,0 +1,79 @@
+import type { Answer, JsonObject, Question, RpcErrorObject, TaskProgress } from '../core/index.ts';
+
+/** How a server says what its tasks are; `none`: it has none, and every call is answered when it is over. */
+export type RemoteRevision = '2026-07-28' | '2025-11-25' | 'SEP-1686' | 'companions' | 'none';
+
+/** How a call ended: the tool's own result (also one with `isError`), an error of the protocol, or a cancel. */
+export type Outcome =
+  | { status: 'completed'; result: JsonObject }
+  | { status: 'failed'; error: RpcErrorObject }
+  | { status: 'cancelled'; reason?: string };
+
+export type RemoteStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'unheard_of';
+
+/** A task as its server tells it, in one form for every revision. */
+export interface RemoteTask {
+  taskId: string;
+  /** `unheard_of`: the server said a word that no text has. Not over: polling goes on until the TTL. */
+  status: RemoteStatus;
+  statusMessage?: string;
+  progress?: TaskProgress;
+  pollIntervalMs?: number;
+  /** Milliseconds from creation; null: for ever; absent: nobody said. */
+  ttlMs?: number | null;
+  /** Milliseconds since the Unix epoch, by the server's clock: tells older news from newer, and nothing else. */
+  updatedAt?: number;
+  /** Open questions by key (2026-07-28 only; on earlier revisions they come as requests, see {@link OnQuestion}). */
+  questions: ReadonlyMap<string, Question>;
+  /** Where the answer that was read holds it; else `Remote.outcome` fetches it. */
+  outcome?: Outcome;
+}
+
+export type Started = { kind: 'immediate'; outcome: Outcome } | { kind: 'task'; task: RemoteTask };
+
+export interface StartRequest {
+  name: string;
+  arguments: JsonObject;
+  /** Sent only where the server is `repeatable`. */
+  idempotencyKey: string;
+  /** How long the task should be kept, in milliseconds from its creation; a wish, and only of some revisions. */
+  ttlMs?: number;
+  /** Gives up waiting for the answer; cancels nothing by itself. */
+  signal?: AbortSignal;
+  /** What the server says before it answers. */
+  onProgress?: (progress: TaskProgress) => void;
+}
+
+/** Asked by the server while a task or call waits; the answer goes back the way the question came. */
+export type OnQuestion = (asked: {
+  taskId: string | undefined;
+  question: Question;
+  /** Aborts when the server takes the question back, or nobody waits for the answer any more. */
+  signal: AbortSignal;
+}) => Promise<Answer>;
+
+/**
+ * One server as a client of ours sees it, whatever generation of tasks it speaks. Nothing of it is durable.
+ *
+ * Methods throw one of: `RemoteRefusedError` (the request was refused: code, data), `RemoteGoneError` (the task is unknown,
+ * expired or somebody else's), `RemoteUnreachableError` (no answer; trying again later may help), `RemoteProtocolError`
+ * (the peer broke the protocol; trying again does not help), or the reason of the signal they were given.
+ */
+export interface Remote extends AsyncDisposable {
+  readonly revision: RemoteRevision;
+  /** Whether the server honours idempotency keys: only then may a call whose answer was lost be sent again. */
+  readonly repeatable: boolean;
+  /** Shown with questions: where the server is, and the name it gives itself. */
+  readonly origin: string;
+  start(request: StartRequest): Promise<Started>;
+  get(taskId: string, options?: { signal?: AbortSignal }): Promise<RemoteTask>;
+  /** The outcome of a task that is over; on 2025-11-25 may wait for it (`tasks/result`), delivering its questions meanwhile. */
+  outcome(taskId: string, options?: { signal?: AbortSignal }): Promise<Outcome>;
+  answer(taskId: string, answers: ReadonlyMap<string, Answer>): Promise<void>;
+  cancel(taskId: string): Promise<void>;
+  /**
+   * Tells of changes until the returned function is called. Absent where the server pushes nothing. Pushes are hints;
+   * polling is the net.
+   */
+  watch?(taskIds: readonly string[], onTask: (task: RemoteTask) => void): () => void;
+}
