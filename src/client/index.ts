@@ -1,3 +1,4 @@
+export { type ConnectOptions, connectRemote } from './connect-remote.ts';
 export type {
   OnQuestion,
   Outcome,
@@ -16,3 +17,4 @@ export {
   RemoteRefusedError,
   RemoteUnreachableError,
 } from './remote-errors.ts';
+export type { Whereabouts } from './transports.ts';

@@ -19,6 +19,12 @@ export class RemoteRefusedError extends RemoteError {
     this.rpcCode = code;
     this.data = data;
   }
+
+  /** The error as it came. */
+  get rpc(): RpcErrorObject {
+    const { rpcCode: code, message, data } = this;
+    return { code, message, ...(data !== undefined && { data }) };
+  }
 }
 
 /** The server knows no such task: it never was, has expired, or is somebody else's. */

@@ -1,33 +1,13 @@
-import type { Answer, JsonObject, Question, RpcErrorObject, TaskProgress } from '../core/index.ts';
+import type { Answer, JsonObject, Question, TaskProgress } from '../core/index.ts';
+import type { Outcome, PeerStatus, PeerTask } from '../wire/peer-task.ts';
+
+export type { Outcome };
+export type RemoteStatus = PeerStatus;
+/** A task as its server tells it, in one form for every revision. */
+export type RemoteTask = PeerTask;
 
 /** How a server says what its tasks are; `none`: it has none, and every call is answered when it is over. */
 export type RemoteRevision = '2026-07-28' | '2025-11-25' | 'SEP-1686' | 'companions' | 'none';
-
-/** How a call ended: the tool's own result (also one with `isError`), an error of the protocol, or a cancel. */
-export type Outcome =
-  | { status: 'completed'; result: JsonObject }
-  | { status: 'failed'; error: RpcErrorObject }
-  | { status: 'cancelled'; reason?: string };
-
-export type RemoteStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'unheard_of';
-
-/** A task as its server tells it, in one form for every revision. */
-export interface RemoteTask {
-  taskId: string;
-  /** `unheard_of`: the server said a word that no text has. Not over: polling goes on until the TTL. */
-  status: RemoteStatus;
-  statusMessage?: string;
-  progress?: TaskProgress;
-  pollIntervalMs?: number;
-  /** Milliseconds from creation; null: for ever; absent: nobody said. */
-  ttlMs?: number | null;
-  /** Milliseconds since the Unix epoch, by the server's clock: tells older news from newer, and nothing else. */
-  updatedAt?: number;
-  /** Open questions by key (2026-07-28 only; on earlier revisions they come as requests, see {@link OnQuestion}). */
-  questions: ReadonlyMap<string, Question>;
-  /** Where the answer that was read holds it; else `Remote.outcome` fetches it. */
-  outcome?: Outcome;
-}
 
 export type Started = { kind: 'immediate'; outcome: Outcome } | { kind: 'task'; task: RemoteTask };
 

@@ -1,0 +1,222 @@
+import type { Client } from '@modelcontextprotocol/client';
+import {
+  type Clock,
+  type Logger,
+  type RandomSource,
+  type RequestorAbilities,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
+import { honoursIdempotencyKeys } from '../wire/idempotency.ts';
+import { offersTasks } from '../wire/rev2025-11-25/client.ts';
+import { REVISION as V25 } from '../wire/rev2025-11-25/index.ts';
+import { Connection } from './connection.ts';
+import type { Dialect, Speaking } from './dialects/dialect.ts';
+import { plain } from './dialects/plain.ts';
+import { sessionTasks } from './dialects/session-tasks.ts';
+import { tasksExtension } from './dialects/tasks-extension.ts';
+import { answerQuestions } from './questions.ts';
+import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
+import { RemoteUnreachableError } from './remote-errors.ts';
+import { type Dialled, dial, placeOf, type Whereabouts } from './transports.ts';
+import { asRemoteError } from './trouble.ts';
+
+export type ConnectOptions = Whereabouts & {
+  /** What servers are told of who they talk to. @default { name: 'longcall', version: '1' } */
+  info?: { name: string; version: string };
+  /**
+   * Answers what a server asks while a call waits. Without it nothing can be asked before 2026-07-28; from there on, questions
+   * of tasks stand in the task.
+   */
+  onQuestion?: OnQuestion;
+  /** What servers are told can be asked. @default forms and pages, if there is an `onQuestion`; else nothing */
+  abilities?: RequestorAbilities;
+  /** The protocol version to speak; `auto`: the newest that both know. @default 'auto' */
+  protocol?: string;
+  /** How long an answer may take that a server gives at once (not that to a call), in milliseconds. @default 30000 */
+  requestTimeoutMs?: number;
+  clock?: Clock;
+  random?: RandomSource;
+  logger?: Logger;
+};
+
+const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/**
+ * Connects to a server, and finds out how it does tasks. When the connection is lost, the next request makes another, except
+ * on a client of yours.
+ * @throws {@link RemoteUnreachableError} when it cannot be reached, {@link TypeError} for options that make no sense
+ */
+export async function connectRemote(options: ConnectOptions): Promise<Remote> {
+  const server = new Server(options);
+  await server.line();
+  return server.remote();
+}
+
+/** A connection that is there, and how to speak on it. */
+interface Line extends Dialled {
+  connection: Connection;
+  dialect: Dialect;
+  repeatable: boolean;
+  name: string | undefined;
+  hangUp: () => void;
+}
+
+interface Watcher {
+  taskIds: readonly string[];
+  onTask: (task: RemoteTask) => void;
+  stop: () => void;
+}
+
+class Server {
+  readonly #options: ConnectOptions;
+  #line: Promise<Line> | undefined;
+  /** The one that was there last: what it said of itself holds until another is. */
+  #last: Line | undefined;
+  readonly #watchers = new Set<Watcher>();
+  #closed = false;
+
+  constructor(options: ConnectOptions) {
+    const ways = ['url', 'command', 'client'].filter((name) => name in options);
+    if (ways.length !== 1) {
+      throw new TypeError(
+        `connectRemote: expected one of url, command and client, got ${ways.join(' and ') || 'none'}`,
+      );
+    }
+    this.#options = options;
+  }
+
+  remote(): Remote {
+    const last = (): Line => this.#last as Line;
+    const on = <Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> => this.#on(does);
+    const { watch } = last().dialect;
+    return {
+      get revision() {
+        return last().dialect.revision;
+      },
+      get repeatable() {
+        return last().repeatable;
+      },
+      get origin() {
+        return last().name ?? '';
+      },
+      start: (request) => on((dialect) => dialect.start(request)),
+      get: (taskId, options) => on((dialect) => dialect.get(taskId, options)),
+      outcome: (taskId, options) => on((dialect) => dialect.outcome(taskId, options)),
+      answer: (taskId, answers) => on((dialect) => dialect.answer(taskId, answers)),
+      cancel: (taskId) => on((dialect) => dialect.cancel(taskId)),
+      ...(watch !== undefined && { watch: (taskIds, onTask) => this.#watch(taskIds, onTask) }),
+      [Symbol.asyncDispose]: () => this.#close(),
+    };
+  }
+
+  async line(): Promise<Line> {
+    if (this.#closed) throw new RemoteUnreachableError('closed on this side', { mayHaveRun: false });
+    if (this.#last?.connection.closed === true && !('client' in this.#options)) this.#line = undefined;
+    const opening = this.#line ?? this.#open();
+    this.#line = opening;
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#line === opening) this.#line = undefined;
+      throw error;
+    }
+  }
+
+  /** Once more on another connection, where the first turned out to be one that its server does not know any more. */
+  async #on<Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> {
+    const { dialect, connection } = await this.line();
+    try {
+      return await does(dialect);
+    } catch (error) {
+      const unheard = error instanceof RemoteUnreachableError && !error.mayHaveRun;
+      if (!unheard || !connection.closed || 'client' in this.#options) throw error;
+      return await does((await this.line()).dialect);
+    }
+  }
+
+  async #open(): Promise<Line> {
+    const { onQuestion, clock = systemClock, random = systemRandom, logger = silent } = this.#options;
+    const abilities = this.#options.abilities ?? { form: onQuestion !== undefined, url: onQuestion !== undefined };
+    const info = this.#options.info ?? { name: 'longcall', version: '1' };
+    const dialled = await this.#dial({ clock, client: info, abilities, protocol: this.#options.protocol ?? 'auto' });
+    const { client, transport } = dialled;
+    const connection = new Connection(transport, { clock, random });
+    const capabilities: unknown = client.getServerCapabilities();
+    const speaking: Speaking = {
+      connection,
+      capabilities,
+      version: client.getNegotiatedProtocolVersion() ?? '',
+      client: info,
+      abilities,
+      onQuestion,
+      repeatable: honoursIdempotencyKeys(capabilities),
+      requestTimeoutMs: this.#options.requestTimeoutMs ?? 30_000,
+      clock,
+      random,
+      logger,
+    };
+    const modern = client.getProtocolEra() === 'modern';
+    const hangUp = modern || onQuestion === undefined ? () => {} : answerQuestions(connection, onQuestion, logger);
+    const dialect = modern ? tasksExtension(speaking) : dialectOf(speaking);
+    const name = originOf(this.#options, client);
+    const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };
+    const before = this.#last;
+    this.#last = line;
+    before?.hangUp();
+    if (before?.own === true) await before.client.close().catch(() => undefined); // It is closed, or its server gone.
+    for (const watcher of this.#watchers) this.#follow(watcher, line);
+    return line;
+  }
+
+  async #dial(dialling: Parameters<typeof dial>[1]): Promise<Dialled> {
+    try {
+      return await dial(this.#options, dialling);
+    } catch (error) {
+      if (error instanceof TypeError && !('cause' in error)) throw error; // Of the options; one of `fetch` has a cause.
+      const { message } = asRemoteError(error);
+      throw new RemoteUnreachableError(`${placeOf(this.#options)}: ${message}`, { cause: error, mayHaveRun: false });
+    }
+  }
+
+  #watch(taskIds: readonly string[], onTask: (task: RemoteTask) => void): () => void {
+    const watcher: Watcher = { taskIds, onTask, stop: () => {} };
+    this.#watchers.add(watcher);
+    if (this.#last !== undefined) this.#follow(watcher, this.#last);
+    return () => {
+      this.#watchers.delete(watcher);
+      watcher.stop();
+    };
+  }
+
+  #follow(watcher: Watcher, { dialect }: Line): void {
+    watcher.stop();
+    watcher.stop = dialect.watch?.(watcher.taskIds, watcher.onTask) ?? (() => {});
+  }
+
+  async #close(): Promise<void> {
+    this.#closed = true;
+    for (const { stop } of this.#watchers) stop();
+    this.#watchers.clear();
+    const line = await this.#line?.catch(() => undefined); // It was told to whoever asked for it.
+    line?.hangUp();
+    if (line?.own === true) await line.client.close();
+  }
+}
+
+function dialectOf(speaking: Speaking): Dialect {
+  const offered = speaking.version === V25 ? offersTasks(speaking.capabilities) : 'none';
+  if (offered === 'offered') return sessionTasks(speaking);
+  if (offered === 'misdeclared') {
+    speaking.logger.warn(
+      {},
+      'the server declares tasks, but not tasks.requests.tools.call: its tools are called without',
+    );
+  }
+  return plain(speaking);
+}
+
+function originOf(where: Whereabouts, client: Client): string {
+  const name = client.getServerVersion()?.name;
+  return name === undefined ? placeOf(where) : `${placeOf(where)} (${name})`;
+}

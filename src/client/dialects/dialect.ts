@@ -1,0 +1,79 @@
+import type { Clock, Logger, RandomSource, RequestorAbilities } from '../../core/index.ts';
+import type { Decoded } from '../../wire/decoded.ts';
+import type { Connection } from '../connection.ts';
+import type { OnQuestion, Outcome, Remote } from '../remote.ts';
+import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+
+/** How a connected server is spoken to: all of {@link Remote} that depends on its generation of tasks. */
+export type Dialect = Omit<Remote, 'origin' | 'repeatable' | typeof Symbol.asyncDispose>;
+
+/** What every dialect works with. */
+export interface Speaking {
+  connection: Connection;
+  /** The capabilities that the server declared, as it sent them. */
+  capabilities: unknown;
+  /** The protocol version agreed on. */
+  version: string;
+  client: { name: string; version: string };
+  abilities: RequestorAbilities;
+  onQuestion: OnQuestion | undefined;
+  /** The server honours idempotency keys. */
+  repeatable: boolean;
+  /** For requests that are answered at once: the others may take as long as they like. */
+  requestTimeoutMs: number;
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+}
+
+/** @throws {@link RemoteProtocolError} for what could not be read */
+export function read<Value>(decoded: Decoded<Value>): Value {
+  if (decoded.ok) return decoded.value;
+  throw new RemoteProtocolError(decoded.message);
+}
+
+const INVALID_PARAMS = -32602;
+const METHOD_NOT_FOUND = -32601;
+
+/** The answer to a request whose only parameter is the id of a task: that one is wrong, if any is. */
+export async function ofTask<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isInvalidParams(error)) throw new RemoteGoneError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+export function isInvalidParams(error: unknown): error is RemoteRefusedError {
+  return error instanceof RemoteRefusedError && error.rpcCode === INVALID_PARAMS;
+}
+
+/** Codes that say what is wrong with the request, or that it cannot be served: nothing was done. All others are the tool's. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  -32700,
+  -32600,
+  METHOD_NOT_FOUND,
+  INVALID_PARAMS,
+  -32000,
+  -32020,
+  -32021,
+  -32022,
+  -32003,
+  -32042,
+]);
+
+/**
+ * How a call ended that was answered with an error: as a task of the same tool would have, whose error is the same.
+ * @throws the error, if it is none of the protocol, or says that nothing was done
+ */
+export function failedOutcome(error: unknown): Outcome {
+  if (!(error instanceof RemoteRefusedError) || REFUSALS.has(error.rpcCode)) throw error;
+  return { status: 'failed', error: error.rpc };
+}
+
+/** For revisions before 2026-07-28, whose questions are requests. */
+export async function answeredWhereAsked(): Promise<never> {
+  const message = 'before 2026-07-28 questions are requests, and are answered by onQuestion';
+  throw new RemoteRefusedError({ code: METHOD_NOT_FOUND, message });
+}

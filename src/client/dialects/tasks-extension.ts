@@ -1,0 +1,182 @@
+import {
+  type Answer,
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  type Question,
+  Recent,
+} from '../../core/index.ts';
+import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
+import {
+  asksForTasks,
+  decodeCallAnswer,
+  decodePlainAnswer,
+  decodeTask,
+  encodeEnvelope,
+  encodeResponses,
+  encodeRound,
+  encodeUpdate,
+  offersTasks,
+} from '../../wire/rev2026-07-28/client.ts';
+import { LISTEN_METHOD, METHODS } from '../../wire/rev2026-07-28/index.ts';
+import type { Asking } from '../connection.ts';
+import { ProgressTokens } from '../progress.ts';
+import type { RemoteTask, Started, StartRequest } from '../remote.ts';
+import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+import { type Dialect, failedOutcome, isInvalidParams, ofTask, read, type Speaking } from './dialect.ts';
+import { subscribe } from './subscription.ts';
+
+/** A server that asks before every answer will ask for ever. */
+const MAX_ROUNDS = 10;
+/** Of so many tasks it is remembered what they asked under which key. */
+const MAX_REMEMBERED = 1_000;
+
+/**
+ * Servers of 2026-07-28, with the tasks extension or without. Those that did not offer it are not told that we know it,
+ * unless they refuse a call for the lack of that.
+ * @see ext-tasks 2026-07-28
+ */
+export function tasksExtension(speaking: Speaking): Dialect {
+  const { connection, client, abilities, version, onQuestion, repeatable, requestTimeoutMs } = speaking;
+  let tasks = offersTasks(speaking.capabilities);
+  const tokens = new ProgressTokens(connection);
+  const asked = new Recent<string, Map<string, string>>(MAX_REMEMBERED);
+  const open = new Recent<string, ReadonlyMap<string, Question>>(MAX_REMEMBERED);
+
+  const request = (method: string, params: JsonObject, asking: Asking = {}): Promise<JsonObject> => {
+    const { _meta, ...rest } = params;
+    const own = encodeEnvelope({ client, abilities, tasks, version });
+    return connection.request(method, { ...rest, _meta: { ...(_meta as JsonObject), ...own } }, asking);
+  };
+  const brief = (signal?: AbortSignal): Asking => ({ timeoutMs: requestTimeoutMs, signal, hangUp: true });
+
+  const call = async (params: JsonObject, asking: Asking): Promise<JsonObject> => {
+    try {
+      return await request('tools/call', params, asking);
+    } catch (error) {
+      if (tasks || !(error instanceof RemoteRefusedError) || !asksForTasks(error.rpc)) throw error;
+      tasks = true;
+      return await request('tools/call', params, { ...asking, id: connection.nextId() });
+    }
+  };
+
+  const start = async (wanted: StartRequest): Promise<Started> => {
+    const { name, arguments: args, idempotencyKey, signal, onProgress } = wanted;
+    let round: JsonObject = {};
+    for (let rounds = 0; rounds <= MAX_ROUNDS; rounds += 1) {
+      const id = connection.nextId();
+      const _meta = { ...tokens.open(id, onProgress), ...(repeatable && encodeIdempotencyKey(idempotencyKey)) };
+      let taskId: string | undefined;
+      try {
+        // Not hung up on when its caller gives up: that would cancel what may be running.
+        const result = await call({ name, arguments: args, ...round, _meta }, { id, signal });
+        const answer = read(decodeCallAnswer(result));
+        if (answer.kind === 'result')
+          return { kind: 'immediate', outcome: { status: 'completed', result: answer.result } };
+        if (answer.kind === 'task') {
+          if (!tasks) throw new RemoteProtocolError('a task, though this request declared none');
+          taskId = answer.task.taskId;
+          return { kind: 'task', task: answer.task };
+        }
+        const responses = await answersTo(answer.questions, signal);
+        round = encodeRound(responses, answer.state);
+      } catch (error) {
+        return { kind: 'immediate', outcome: failedOutcome(error) };
+      } finally {
+        tokens.answered(id, taskId);
+      }
+    }
+    throw new RemoteProtocolError(`the server asked ${MAX_ROUNDS} times and did not begin`);
+  };
+
+  const answersTo = async (questions: ReadonlyMap<string, Question>, signal?: AbortSignal): Promise<JsonObject> => {
+    const never = new AbortController().signal;
+    const ask = async (question: Question): Promise<Answer> =>
+      onQuestion === undefined
+        ? { action: 'cancel' }
+        : await onQuestion({ taskId: undefined, question, signal: signal ?? never });
+    const pairs = [...questions].map(async ([key, question]) => [key, await ask(question)] as const);
+    const { responses, unsaid } = encodeResponses(new Map(await untilAborted(Promise.all(pairs), signal)), questions);
+    if (unsaid.length === 0) return responses;
+    throw new RemoteRefusedError({
+      code: -1,
+      message: `${unsaid.join(', ')}: refused on this side, so the call cannot be`,
+    });
+  };
+
+  /** The same key never asks something else: answers already given would mean something else too. */
+  const sameQuestions = ({ taskId, questions, outcome }: RemoteTask): void => {
+    if (outcome !== undefined) {
+      asked.delete(taskId);
+      open.delete(taskId);
+      tokens.over(taskId);
+      return;
+    }
+    open.set(taskId, questions);
+    const before = asked.get(taskId) ?? new Map<string, string>();
+    asked.set(taskId, before);
+    for (const [key, question] of questions) {
+      const now = canonicalJson(question as unknown as JsonValue);
+      const was = before.get(key) ?? now;
+      before.set(key, was);
+      if (was === now) continue;
+      void cancel(taskId).catch(() => undefined); // As good as it gets: what is told is why.
+      throw new RemoteProtocolError(`inputRequests.${key}: asks something else than before under the same key`);
+    }
+  };
+
+  const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
+    const result = await ofTask(request(METHODS.get, { taskId }, brief(signal)));
+    const task = read(decodeTask(read(decodePlainAnswer(result)), taskId));
+    sameQuestions(task);
+    return task;
+  };
+
+  const cancel = async (taskId: string): Promise<void> => {
+    read(decodePlainAnswer(await ofTask(request(METHODS.cancel, { taskId }, brief()))));
+  };
+
+  return {
+    get revision() {
+      return tasks ? '2026-07-28' : 'none';
+    },
+    start,
+    get,
+    cancel,
+    async outcome(taskId, options) {
+      const { outcome, status } = await get(taskId, options);
+      if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
+      return outcome;
+    },
+    async answer(taskId, answers) {
+      // A process that did not see them asked learns what they were.
+      const known = open.get(taskId);
+      const questions = known !== undefined && known.size > 0 ? known : (await get(taskId)).questions;
+      const { responses, unsaid } = encodeResponses(answers, questions);
+      // A model or roots that are refused cannot be said here, and nobody else can give them: the task would wait for ever.
+      if (unsaid.length > 0) return cancel(taskId);
+      if (Object.keys(responses).length === 0) return;
+      try {
+        read(decodePlainAnswer(await request(METHODS.update, encodeUpdate(taskId, responses), brief())));
+      } catch (error) {
+        if (isInvalidParams(error)) await get(taskId); // Throws if it is the task that is not there.
+        throw error;
+      }
+    },
+    ...(tasks && {
+      watch: (taskIds: readonly string[], onTask: (task: RemoteTask) => void) =>
+        subscribe(taskIds, onTask, speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
+    }),
+  };
+}
+
+/** As soon as nobody waits any more, whatever a person who was asked still does. */
+function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(signal.reason);
+    if (signal.aborted) aborted();
+    signal.addEventListener('abort', aborted, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}

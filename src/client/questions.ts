@@ -1,0 +1,83 @@
+import {
+  type Answer,
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type Logger,
+  type Question,
+  Recent,
+} from '../core/index.ts';
+import { decodeQuestion, encodeReply } from '../wire/asked.ts';
+import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
+import type { Connection } from './connection.ts';
+import type { OnQuestion } from './remote.ts';
+
+type Reply = ReturnType<typeof encodeReply>;
+
+/** Of so many questions it is remembered what they were answered with, in case they come again. */
+const MAX_REMEMBERED = 1_000;
+const INVALID_PARAMS = -32602;
+
+/**
+ * Questions that a server before 2026-07-28 asks as requests. A server that does not know whether its request arrived sends
+ * it again under the same id: it is asked once all the same, and its answer sent again.
+ * @returns stops it; what is still being asked is aborted
+ */
+export function answerQuestions(connection: Connection, onQuestion: OnQuestion, logger: Logger): () => void {
+  const open = new Map<string, { id: string | number; asking: AbortController }>();
+  const answered = new Recent<string, Reply>(MAX_REMEMBERED);
+
+  const send = (id: string | number, reply: Reply): void => {
+    // The server has not got the answer then, and asks again.
+    connection.reply(id, reply).catch((error: unknown) => logger.warn({ error }, 'an answer could not be sent'));
+  };
+  const ask = async (same: string, id: string | number, question: Question, params: unknown): Promise<void> => {
+    const asking = new AbortController();
+    open.set(same, { id, asking });
+    const related = relatedTaskOf(params);
+    try {
+      const answer = await onQuestion({ taskId: related?.taskId, question, signal: asking.signal });
+      if (asking.signal.aborted) return; // Taken back: there is nobody to answer.
+      const reply = tied(encodeReply(question, answer), related?.meta);
+      answered.set(same, reply);
+      send(id, reply);
+    } catch (error) {
+      if (asking.signal.aborted) return;
+      logger.error({ error }, 'a question could not be answered');
+      send(id, tied(encodeReply(question, { action: 'cancel' } satisfies Answer), related?.meta));
+    } finally {
+      open.delete(same);
+    }
+  };
+
+  const stop = connection.listen((message) => {
+    const { method, params, id } = message;
+    if (method === 'notifications/cancelled' && isJsonObject(params)) {
+      const taken = [...open.values()].filter((one) => one.id === params.requestId);
+      for (const { asking } of taken) asking.abort(new Error('the server took the question back'));
+      return taken.length > 0;
+    }
+    if (typeof id !== 'string' && typeof id !== 'number') return false;
+    const question = decodeQuestion(method, params);
+    if (question === undefined) return false;
+    // Servers that make an instance for every request count from the start in each: the id alone says too little.
+    const same = canonicalJson([id, method ?? null, params ?? null]);
+    const before = answered.get(same);
+    if (before !== undefined) send(id, before);
+    else if (!question.ok) {
+      send(id, { error: { code: INVALID_PARAMS, message: `params.${question.message}` } });
+    } else if (!open.has(same)) void ask(same, id, question.value, params);
+    return true;
+  });
+  return () => {
+    stop();
+    for (const { asking } of open.values()) asking.abort(new Error('the connection was closed'));
+  };
+}
+
+/** An answer to a question of a task says which task. @see 2025-11-25 tasks, "Associating Task-Related Messages" */
+function tied(reply: Reply, meta: JsonObject | undefined): Reply {
+  if (meta === undefined || !('result' in reply)) return reply;
+  const own = isJsonObject(reply.result._meta) ? reply.result._meta : {};
+  return { result: { ...reply.result, _meta: { ...own, ...meta } } };
+}

@@ -1,0 +1,72 @@
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import type { Clock, RequestorAbilities } from '../core/index.ts';
+import { encodeAbilities } from '../wire/rev2026-07-28/client.ts';
+import { heedingRetryAfter } from './trouble.ts';
+
+/** Where a server is, or a client that is connected to it already. */
+export type Whereabouts =
+  /** `http` goes to the SDK's transport as it is: `authProvider`, headers in `requestInit`, a `fetch` of your own … */
+  | { url: string | URL; http?: StreamableHTTPClientTransportOptions }
+  /** A process that is spoken to over its standard input and output. It gets only the environment that is named. */
+  | ({ command: string } & StdioServerParameters)
+  /** It stays yours: closing what was made of it leaves it open. */
+  | { client: Client };
+
+export interface Dialling {
+  clock: Clock;
+  client: { name: string; version: string };
+  abilities: RequestorAbilities;
+  protocol: string;
+}
+
+/** A client that is connected, and whether it is ours to close. */
+export interface Dialled {
+  client: Client;
+  transport: Transport;
+  own: boolean;
+}
+
+const MODERN = '2026-07-28';
+
+/** Connects, unless somebody else has. */
+export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dialled> {
+  if ('client' in where) {
+    const { client } = where;
+    if (client.transport === undefined) throw new TypeError('client: expected one that is connected');
+    return { client, transport: client.transport, own: false };
+  }
+  const { clock, client: info, abilities, protocol } = dialling;
+  const client = new Client(info, {
+    capabilities: encodeAbilities(abilities),
+    ...(protocol !== 'auto' && protocol < MODERN && { supportedProtocolVersions: [protocol] }),
+    versionNegotiation: {
+      mode: protocol === 'auto' ? 'auto' : protocol >= MODERN ? { pin: protocol } : 'legacy',
+    },
+  });
+  const transport = transportTo(where, clock);
+  await client.connect(transport);
+  return { client, transport, own: true };
+}
+
+function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clock): Transport {
+  if ('command' in where) return new StdioClientTransport(where);
+  const { url, http = {} } = where;
+  return new StreamableHTTPClientTransport(new URL(url), {
+    ...http,
+    fetch: heedingRetryAfter(http.fetch ?? fetch, clock),
+  });
+}
+
+/** Shown to whoever is asked something: where it comes from. Never with a password that is part of an address. */
+export function placeOf(where: Whereabouts): string {
+  if ('command' in where) return where.command;
+  if ('client' in where) return 'a client of yours';
+  const url = new URL(where.url);
+  return `${url.origin}${url.pathname}`;
+}
