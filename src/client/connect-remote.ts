@@ -21,7 +21,9 @@ import { RemoteUnreachableError } from './remote-errors.ts';
 import { type Dialled, dial, placeOf, type Whereabouts } from './transports.ts';
 import { asRemoteError } from './trouble.ts';
 
-export type ConnectOptions = Whereabouts & {
+export type ConnectOptions = Whereabouts & RemoteOptions;
+
+export interface RemoteOptions {
   /** What servers are told of who they talk to. @default { name: 'longcall', version: '1' } */
   info?: { name: string; version: string };
   /**
@@ -38,7 +40,7 @@ export type ConnectOptions = Whereabouts & {
   clock?: Clock;
   random?: RandomSource;
   logger?: Logger;
-};
+}
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

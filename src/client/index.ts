@@ -1,4 +1,4 @@
-export { type ConnectOptions, connectRemote } from './connect-remote.ts';
+export { type ConnectOptions, connectRemote, type RemoteOptions } from './connect-remote.ts';
 export type {
   OnQuestion,
   Outcome,

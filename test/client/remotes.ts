@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type ConnectOptions, connectRemote } from '../../src/client/connect-remote.ts';
+import { type ConnectOptions, connectRemote, type RemoteOptions } from '../../src/client/connect-remote.ts';
 import type { Outcome, Remote, RemoteTask } from '../../src/client/remote.ts';
 import type { Served } from '../server/peer.ts';
 import type { Json } from '../support/messages.ts';
@@ -7,7 +7,7 @@ import type { Json } from '../support/messages.ts';
 /** Over HTTP within this process; every answer is held against the rules of its revision. */
 export async function remoteOf(
   served: Pick<Served, 'server' | 'validator'>,
-  options: Partial<ConnectOptions> & { sent?: Request[] } = {},
+  options: RemoteOptions & { sent?: Request[] } = {},
 ): Promise<Remote> {
   const { sent, ...rest } = options;
   const checked = served.validator.wrapFetch((request: Request) => served.server.fetch(request));
@@ -19,7 +19,7 @@ export async function remoteOf(
   return connected({ url: 'http://127.0.0.1/mcp', http: { fetch }, ...rest } as ConnectOptions);
 }
 
-async function connected(options: ConnectOptions): Promise<Remote> {
+export async function connected(options: ConnectOptions): Promise<Remote> {
   const remote = await connectRemote(options);
   onTestFinished(() => remote[Symbol.asyncDispose]());
   return remote;

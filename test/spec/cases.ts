@@ -41,7 +41,6 @@ export const caseKinds = {
 };
 
 const tested: Standing = { state: 'tested' };
-const peerReading = later('E', 'It is about how a client of ours reads a peer.');
 const clientPolls = later('E', 'It is about how a client of ours polls.');
 
 // biome-ignore format: two lines a case read like the table they are.
@@ -49,23 +48,21 @@ const rows: readonly Row[] = [
   ['C-001', 'wire-shape', 'Payload of a failed task thrown away',
     partly('F', 'The gateway has to show it too.')],
   ['C-002', 'wire-shape', 'Server hides errors under completed', tested],
-  ['C-003', 'wire-shape', 'Flat and nested task handles confused', peerReading],
+  ['C-003', 'wire-shape', 'Flat and nested task handles confused', tested],
   ['C-004', 'wire-shape', 'Validator rejects a legal task answer', tested],
   ['C-005', 'wire-shape', 'Schema check hides an error payload',
     partly('E', 'That a client of ours validates no error comes with the client.')],
   ['C-006', 'wire-shape', 'Related-task metadata missing or in the wrong place', tested],
-  ['C-007', 'wire-shape', 'Peer omits required task fields', peerReading],
+  ['C-007', 'wire-shape', 'Peer omits required task fields', tested],
   ['C-008', 'wire-shape', 'Timestamps invented at read time', tested],
   ['C-009', 'wire-shape', 'Replayed answer is not a legal result', tested],
   ['C-010', 'wire-shape', 'Unknown id reported as working', tested],
   ['C-011', 'wire-shape', 'Server fault blamed on the client', tested],
-  ['C-012', 'wire-shape', 'Routing header not checked against the body',
-    partly('E', 'That our client always sends the header comes with the client.')],
-  ['C-013', 'negotiation', 'Capability object one level too shallow',
-    partly('E', 'How a client of ours reads the short form comes with the client.')],
+  ['C-012', 'wire-shape', 'Routing header not checked against the body', tested],
+  ['C-013', 'negotiation', 'Capability object one level too shallow', tested],
   ['C-014', 'negotiation', 'Extension methods from a client that never opted in', tested],
   ['C-015', 'negotiation', 'Task-only tool unreachable from an ordinary client', tested],
-  ['C-016', 'negotiation', 'Two error codes for call-me-as-a-task', peerReading],
+  ['C-016', 'negotiation', 'Two error codes for call-me-as-a-task', tested],
   ['C-017', 'negotiation', 'Handle sent to a client that did not ask on this request', tested],
   ['C-018', 'lifecycle race', 'Cancel changes the row, not the work',
     partly('G', 'Child processes and jobs of other systems come with the adapters.')],

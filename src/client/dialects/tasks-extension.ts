@@ -37,7 +37,7 @@ const MAX_REMEMBERED = 1_000;
  * @see ext-tasks 2026-07-28
  */
 export function tasksExtension(speaking: Speaking): Dialect {
-  const { connection, client, abilities, version, onQuestion, repeatable, requestTimeoutMs } = speaking;
+  const { connection, client, abilities, version, onQuestion, repeatable, requestTimeoutMs, logger } = speaking;
   let tasks = offersTasks(speaking.capabilities);
   const tokens = new ProgressTokens(connection);
   const asked = new Recent<string, Map<string, string>>(MAX_REMEMBERED);
@@ -105,7 +105,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
   };
 
   /** The same key never asks something else: answers already given would mean something else too. */
-  const sameQuestions = ({ taskId, questions, outcome }: RemoteTask): void => {
+  const sameQuestions = async ({ taskId, questions, outcome }: RemoteTask): Promise<void> => {
     if (outcome !== undefined) {
       asked.delete(taskId);
       open.delete(taskId);
@@ -120,7 +120,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
       const was = before.get(key) ?? now;
       before.set(key, was);
       if (was === now) continue;
-      void cancel(taskId).catch(() => undefined); // As good as it gets: what is told is why.
+      await cancel(taskId).catch((error: unknown) => logger.warn({ error }, 'a task that is given up goes on'));
       throw new RemoteProtocolError(`inputRequests.${key}: asks something else than before under the same key`);
     }
   };
@@ -128,7 +128,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
   const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
     const result = await ofTask(request(METHODS.get, { taskId }, brief(signal)));
     const task = read(decodeTask(read(decodePlainAnswer(result)), taskId));
-    sameQuestions(task);
+    await sameQuestions(task);
     return task;
   };
 
