@@ -130,7 +130,7 @@ export class Connection {
       // 2025-11-25 transports, "Session Management": a session that the server does not know has to be begun anew.
       const unknown = error instanceof SdkHttpError && error.status === 404 && this.#transport.sessionId !== undefined;
       if (!unknown) throw error;
-      this.#close();
+      this.#closed = true; // What else waits is answered, or learns the same.
       throw new RemoteUnreachableError('the server does not know this session', { cause: error, mayHaveRun: false });
     }
   }

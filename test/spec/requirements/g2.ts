@@ -181,7 +181,7 @@ export const g2Client: readonly Row[] = [
     'Expect task messages on any SSE stream, including the GET stream'],
   ['G2-C-14', 'O', open('E'), 'T25 notes',
     'Drop the SSE stream of `tasks/get` or `tasks/result` at any time'],
-  ['G2-C-15', 'M', open('E'), 'T25 Task Notifications 2',
+  ['G2-C-15', 'M', claimed, 'T25 Task Notifications 2',
     'Do not depend on `notifications/tasks/status`'],
   ['G2-C-16', 'S', open('E'), 'T25 Status Notification',
     'Poll even when notifications arrive'],
