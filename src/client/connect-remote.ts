@@ -12,6 +12,7 @@ import { offersTasks } from '../wire/rev2025-11-25/client.ts';
 import { REVISION as V25 } from '../wire/rev2025-11-25/index.ts';
 import { Connection } from './connection.ts';
 import type { Dialect, Speaking } from './dialects/dialect.ts';
+import { firstDraft } from './dialects/first-draft.ts';
 import { plain } from './dialects/plain.ts';
 import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
@@ -35,6 +36,11 @@ export interface RemoteOptions {
   abilities?: RequestorAbilities;
   /** The protocol version to speak; `auto`: the newest that both know. @default 'auto' */
   protocol?: string;
+  /**
+   * Ask for tasks by the first draft (SEP-1686) in sessions that have none by a later text. Servers that do not know it answer
+   * as ever. @default false
+   */
+  firstDraft?: boolean;
   /** How long an answer may take that a server gives at once (not that to a call), in milliseconds. @default 30000 */
   requestTimeoutMs?: number;
   clock?: Clock;
@@ -160,7 +166,7 @@ class Server {
     };
     const modern = client.getProtocolEra() === 'modern';
     const hangUp = modern || onQuestion === undefined ? () => {} : answerQuestions(connection, onQuestion, logger);
-    const dialect = modern ? tasksExtension(speaking) : dialectOf(speaking);
+    const dialect = modern ? tasksExtension(speaking) : dialectOf(speaking, this.#options.firstDraft ?? false);
     const name = originOf(this.#options, client);
     const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };
     const before = this.#last;
@@ -206,7 +212,7 @@ class Server {
   }
 }
 
-function dialectOf(speaking: Speaking): Dialect {
+function dialectOf(speaking: Speaking, drafted: boolean): Dialect {
   const offered = speaking.version === V25 ? offersTasks(speaking.capabilities) : 'none';
   if (offered === 'offered') return sessionTasks(speaking);
   if (offered === 'misdeclared') {
@@ -215,7 +221,7 @@ function dialectOf(speaking: Speaking): Dialect {
       'the server declares tasks, but not tasks.requests.tools.call: its tools are called without',
     );
   }
-  return plain(speaking);
+  return drafted ? firstDraft(speaking) : plain(speaking);
 }
 
 function originOf(where: Whereabouts, client: Client): string {

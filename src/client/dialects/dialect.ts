@@ -77,3 +77,14 @@ export async function answeredWhereAsked(): Promise<never> {
   const message = 'before 2026-07-28 questions are requests, and are answered by onQuestion';
   throw new RemoteRefusedError({ code: METHOD_NOT_FOUND, message });
 }
+
+/** Settles as soon as nobody waits any more, whatever is still done. */
+export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(signal.reason);
+    if (signal.aborted) aborted();
+    signal.addEventListener('abort', aborted, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}

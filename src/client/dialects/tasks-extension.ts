@@ -23,7 +23,7 @@ import type { Asking } from '../connection.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
-import { type Dialect, failedOutcome, isInvalidParams, ofTask, read, type Speaking } from './dialect.ts';
+import { type Dialect, failedOutcome, isInvalidParams, ofTask, read, type Speaking, untilAborted } from './dialect.ts';
 import { subscribe } from './subscription.ts';
 
 /** A server that asks before every answer will ask for ever. */
@@ -168,15 +168,4 @@ export function tasksExtension(speaking: Speaking): Dialect {
         subscribe(taskIds, onTask, speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
     }),
   };
-}
-
-/** As soon as nobody waits any more, whatever a person who was asked still does. */
-function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => reject(signal.reason);
-    if (signal.aborted) aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
-  });
 }
