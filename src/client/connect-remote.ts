@@ -1,16 +1,19 @@
 import type { Client } from '@modelcontextprotocol/client';
 import {
   type Clock,
+  isJsonObject,
   type Logger,
   type RandomSource,
   type RequestorAbilities,
   systemClock,
   systemRandom,
 } from '../core/index.ts';
+import { hasCompanions } from '../wire/companions.ts';
 import { honoursIdempotencyKeys } from '../wire/idempotency.ts';
 import { offersTasks } from '../wire/rev2025-11-25/client.ts';
 import { REVISION as V25 } from '../wire/rev2025-11-25/index.ts';
 import { Connection } from './connection.ts';
+import { companions } from './dialects/companions.ts';
 import type { Dialect, Speaking } from './dialects/dialect.ts';
 import { firstDraft } from './dialects/first-draft.ts';
 import { plain } from './dialects/plain.ts';
@@ -19,6 +22,7 @@ import { tasksExtension } from './dialects/tasks-extension.ts';
 import { answerQuestions } from './questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
+import { ToolSupport } from './tool-support.ts';
 import { type Dialled, dial, placeOf, type Whereabouts } from './transports.ts';
 import { asRemoteError } from './trouble.ts';
 
@@ -166,7 +170,7 @@ class Server {
     };
     const modern = client.getProtocolEra() === 'modern';
     const hangUp = modern || onQuestion === undefined ? () => {} : answerQuestions(connection, onQuestion, logger);
-    const dialect = modern ? tasksExtension(speaking) : dialectOf(speaking, this.#options.firstDraft ?? false);
+    const dialect = modern ? tasksExtension(speaking) : await dialectOf(speaking, this.#options.firstDraft ?? false);
     const name = originOf(this.#options, client);
     const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };
     const before = this.#last;
@@ -212,7 +216,7 @@ class Server {
   }
 }
 
-function dialectOf(speaking: Speaking, drafted: boolean): Dialect {
+async function dialectOf(speaking: Speaking, drafted: boolean): Promise<Dialect> {
   const offered = speaking.version === V25 ? offersTasks(speaking.capabilities) : 'none';
   if (offered === 'offered') return sessionTasks(speaking);
   if (offered === 'misdeclared') {
@@ -221,7 +225,10 @@ function dialectOf(speaking: Speaking, drafted: boolean): Dialect {
       'the server declares tasks, but not tasks.requests.tools.call: its tools are called without',
     );
   }
-  return drafted ? firstDraft(speaking) : plain(speaking);
+  if (drafted) return firstDraft(speaking);
+  const tools = new ToolSupport(speaking.connection, speaking.requestTimeoutMs);
+  const has = isJsonObject(speaking.capabilities) && isJsonObject(speaking.capabilities.tools);
+  return has && hasCompanions(await tools.names()) ? companions(speaking) : plain(speaking);
 }
 
 function originOf(where: Whereabouts, client: Client): string {

@@ -7,6 +7,7 @@ import {
   type TaskRecord,
 } from '../core/index.ts';
 import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
+import { COMPANIONS } from '../wire/companions.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
@@ -14,7 +15,6 @@ import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { type Answer, failure, refuse } from './answers.ts';
 import { type Caller, callerOf, type Peer } from './caller.ts';
-import { COMPANIONS } from './companion-names.ts';
 import { serveFallback } from './fallback.ts';
 import { firstDraftWish, serveFirstDraft } from './first-draft.ts';
 import { runInline } from './inline.ts';

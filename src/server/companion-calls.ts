@@ -1,11 +1,12 @@
 import { type Answer, isJsonObject, isTerminal, type Principal, type TaskRecord } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { COMPANIONS, UNKNOWN_TASK } from '../wire/companions.ts';
 import { decodeCursor, encodeCursor, mayList } from '../wire/rev2025-11-25/index.ts';
 import { failure } from './answers.ts';
-import { COMPANIONS, nextStep } from './companion-names.ts';
 import { say, silence } from './companion-waits.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
+import { nextStep } from './next-step.ts';
 import { LOG_TAIL_BYTES, tail } from './resources.ts';
 import type { CallToolResult } from './sdk.ts';
 import { sealOf } from './seals.ts';
@@ -76,7 +77,7 @@ export async function listTasks({ args, principal, parts }: CompanionCall): Prom
 /** For an id that names no task of the caller's. Whether it names anybody's makes no difference. */
 export async function unknownTask(taskId: string, principal: Principal, tasks: Tasks): Promise<CallToolResult> {
   const named = JSON.stringify(taskId.slice(0, MAX_ID_LENGTH));
-  const help = [`No task of yours has the id ${named}. Ids are never made up: take one from an earlier answer.`];
+  const help = [`${UNKNOWN_TASK} ${named}. Ids are never made up: take one from an earlier answer.`];
   if (mayList(principal)) {
     const latest = await tasks.engine.list(principal, { limit: REMINDED });
     help.push(latest.tasks.length === 0 ? 'You have no tasks.' : 'Your latest tasks:');

@@ -1,13 +1,14 @@
 import { isTerminal, Recent, type TaskRecord, type TerminalState } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { COMPANIONS } from '../wire/companions.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
 import { failure, inlineAnswer } from './answers.ts';
 import { callerOf } from './caller.ts';
-import { COMPANIONS, nextStep } from './companion-names.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
 import { detachedNote } from './fallback.ts';
 import { follow } from './follow.ts';
+import { nextStep } from './next-step.ts';
 import type { CallToolResult } from './sdk.ts';
 
 const WAIT_MS = 20_000;

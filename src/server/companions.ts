@@ -1,8 +1,8 @@
 import { type JsonObject, type Principal, TaskError, TaskNotFoundError } from '../core/index.ts';
+import { COMPANIONS } from '../wire/companions.ts';
 import { failure } from './answers.ts';
 import { callerOf } from './caller.ts';
 import { answerTask, cancelTask, deleteTask, listTasks, readLogs, unknownTask } from './companion-calls.ts';
-import { COMPANIONS } from './companion-names.ts';
 import { resultOf, statusOf, waitFor } from './companion-waits.ts';
 import type { Host } from './host.ts';
 import { standardSchema } from './json-schema.ts';

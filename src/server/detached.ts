@@ -1,5 +1,6 @@
 import { indented, onOneLine, type Question, questionText, type TaskProgress, type TaskRecord } from '../core/index.ts';
-import { COMPANIONS, nextStep } from './companion-names.ts';
+import { COMPANIONS } from '../wire/companions.ts';
+import { nextStep } from './next-step.ts';
 import { taskUri } from './resources.ts';
 
 interface Block {

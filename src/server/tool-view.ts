@@ -1,9 +1,9 @@
 import { isJsonObject } from '../core/index.ts';
+import { COMPANIONS } from '../wire/companions.ts';
 import { negotiateCall } from '../wire/negotiate.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
 import type { ToolView } from '../wire/tool-list.ts';
-import { COMPANIONS } from './companion-names.ts';
 import type { ServingParts } from './parts.ts';
 
 /** What the sender of a `tools/list` sees of the tools: those for clients without tasks only if it has none. */

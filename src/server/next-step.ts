@@ -1,16 +1,5 @@
 import type { TaskId } from '../core/index.ts';
-
-/** Tools for clients that know no tasks: how their models wait for, look at, answer and end what they started. */
-export const COMPANIONS = {
-  wait: 'task_wait',
-  status: 'task_status',
-  result: 'task_result',
-  logs: 'task_logs',
-  answer: 'task_answer',
-  cancel: 'task_cancel',
-  list: 'task_list',
-  delete: 'task_delete',
-} as const;
+import { COMPANIONS } from '../wire/companions.ts';
 
 /** What a client has to go on with a task: tools, and the task as a resource. */
 export interface Means {

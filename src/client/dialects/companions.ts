@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../core/index.ts';
+import { COMPANIONS, decodeDetached, encodeAnswer, saysUnknown } from '../../wire/companions.ts';
+import { decodeCallAnswer } from '../../wire/rev2025-11-25/client.ts';
+import type { RemoteTask } from '../remote.ts';
+import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+import { type Dialect, read, type Speaking } from './dialect.ts';
+import { plain } from './plain.ts';
+
+/**
+ * Servers that tell tasks to those who know none: a call that takes long is answered with a note, and tools of theirs go on
+ * from there. What failed or was cancelled is told in words, as a result with `isError`.
+ */
+export function companions(speaking: Speaking): Dialect {
+  const { connection, requestTimeoutMs: timeoutMs } = speaking;
+  const calls = plain(speaking);
+
+  const use = async (name: string, args: JsonObject, signal?: AbortSignal): Promise<JsonObject> => {
+    const result = await connection.request('tools/call', { name, arguments: args }, { timeoutMs, signal });
+    const answer = read(decodeCallAnswer(result, false));
+    if (answer.kind === 'task') throw new RemoteProtocolError('a task that nobody asked for');
+    if (saysUnknown(answer.result)) throw new RemoteGoneError('the server knows no such task');
+    return answer.result;
+  };
+
+  const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
+    const result = await use(COMPANIONS.result, { taskId }, signal);
+    const open = decodeDetached(result, taskId);
+    return open ?? { taskId, status: 'completed', questions: new Map(), outcome: { status: 'completed', result } };
+  };
+
+  return {
+    revision: 'companions',
+    get,
+    async start(request) {
+      const started = await calls.start(request);
+      if (started.kind !== 'immediate' || started.outcome.status !== 'completed') return started;
+      const task = decodeDetached(started.outcome.result);
+      return task === undefined ? started : { kind: 'task', task };
+    },
+    async outcome(taskId, options) {
+      const { outcome, status } = await get(taskId, options);
+      if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
+      return outcome;
+    },
+    async answer(taskId, answers) {
+      for (const [key, answer] of answers) {
+        const { isError, content } = await use(COMPANIONS.answer, encodeAnswer(taskId, key, answer));
+        if (isError !== true) continue;
+        throw new RemoteRefusedError({
+          code: -32602,
+          message: `${key}: the answer was not taken`,
+          data: content ?? null,
+        });
+      }
+    },
+    async cancel(taskId) {
+      await use(COMPANIONS.cancel, { taskId });
+    },
+  };
+}
