@@ -169,6 +169,7 @@ describe('layering', () => {
   it.each([
     ['src/server/sdk-v1/index.ts', /^@modelcontextprotocol\/sdk\//, /^@modelcontextprotocol\/server/],
     ['src/server/index.ts', /^@modelcontextprotocol\/server/, /^@modelcontextprotocol\/sdk/],
+    ['src/client/index.ts', /^@modelcontextprotocol\/client/, /^@modelcontextprotocol\/(sdk|server)/],
   ])('reaches from %s one version of the SDK and never the other', (entry, own, other) => {
     const reached = packagesReached(entry, (file) => readFileSync(`${root}/${file}`, 'utf8'));
     expect(reached.filter((name) => own.test(name))).not.toEqual([]);

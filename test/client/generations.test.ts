@@ -17,7 +17,12 @@ function tools(tasks: Tasks): void {
   tasks.registerTool('add', { ...task, inputSchema: z.object({ a: z.number(), b: z.number() }) }, async ({ a, b }) =>
     text(String(a + b)),
   );
-  tasks.registerTool('judge', task, async () => verdict);
+  // What a tool says of a failure need not be what it says of a success.
+  tasks.registerTool(
+    'judge',
+    { ...task, outputSchema: z.object({ passed: z.number() }) },
+    async () => verdict as never,
+  );
   tasks.registerTool('break', task, async () => {
     throw Object.assign(new Error('no such column'), { code: -32050, data: { column: 'x' } });
   });
@@ -49,7 +54,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of ours, spoken to in %s',
     expect(outcome).toEqual({ status: 'completed', result: { content: [{ type: 'text', text: '3' }] } });
   });
 
-  it("keeps a tool's own failure whole, whatever its status is called [C-001] [C-002]", async () => {
+  it("keeps a tool's own failure whole, whatever its status is called [C-001] [C-002] [C-005]", async () => {
     const { served, remote } = await connect();
     const task = await startTask(remote, 'judge');
     const outcome = await ended(remote, task, served.reaches(task.taskId, 'completed'));
