@@ -31,18 +31,34 @@ export function networkFileSystem(type: number): string | undefined {
   return NETWORK_FILE_SYSTEMS.get(type >>> 0);
 }
 
+/** What distinguishes one kind of file of ours from another. */
+export interface FileKind {
+  /** SQLite's `application_id`: tells the kind from every other database. */
+  applicationId: number;
+  /** Brings the schema up to date; runs again from its start when another process is in the way. */
+  migrate(db: Database.Database, file: string): void | Promise<void>;
+}
+
 /**
- * Opens a database file, creates it if there is none, and brings its schema up to date.
+ * Opens the database file of a task store, creates it if there is none, and brings its schema up to date.
  * @throws {StoreRefusedError} when the file must not be touched, saying why and what to do.
  */
-export async function openDatabase(path: string, logger: Logger): Promise<Database.Database> {
+export function openDatabase(path: string, logger: Logger): Promise<Database.Database> {
+  return openFile(path, { applicationId: APPLICATION_ID, migrate: (db, file) => migrate(db, file, logger) });
+}
+
+/**
+ * Opens a file of a kind of ours: private, on this machine, in WAL mode, every commit flushed.
+ * @throws {StoreRefusedError} when the file must not be touched, saying why and what to do.
+ */
+export async function openFile(path: string, kind: FileKind): Promise<Database.Database> {
   const memory = path === ':memory:';
   const file = memory ? path : resolve(path);
   if (!memory) preparePlace(file);
   const db = connect(file);
   try {
-    await patiently(() => configure(db, file));
-    await patiently(() => migrate(db, file, logger));
+    await patiently(() => configure(db, file, kind.applicationId));
+    await patiently(() => kind.migrate(db, file));
   } catch (error) {
     db.close();
     throw refusal(file, error);
@@ -78,10 +94,10 @@ function connect(file: string): Database.Database {
   }
 }
 
-function configure(db: Database.Database, file: string): void {
+function configure(db: Database.Database, file: string, wanted: number): void {
   const applicationId = db.pragma('application_id', { simple: true }) as number;
   const isEmpty = db.prepare('select 1 from sqlite_master limit 1').get() === undefined;
-  if (!isEmpty && applicationId !== APPLICATION_ID) {
+  if (!isEmpty && applicationId !== wanted) {
     throw new StoreRefusedError(`${file} is a SQLite database of another program; choose another path`);
   }
   if (isEmpty) db.pragma('auto_vacuum = INCREMENTAL'); // Later it has no effect, but writes to the file.
@@ -89,7 +105,7 @@ function configure(db: Database.Database, file: string): void {
   db.pragma('synchronous = FULL'); // The library's default for WAL does not flush.
   db.pragma(`journal_size_limit = ${MAX_WAL_BYTES}`);
   db.pragma('temp_store = MEMORY');
-  if (applicationId !== APPLICATION_ID) db.pragma(`application_id = ${APPLICATION_ID}`);
+  if (applicationId !== wanted) db.pragma(`application_id = ${wanted}`);
 }
 
 async function migrate(db: Database.Database, file: string, logger: Logger): Promise<void> {
