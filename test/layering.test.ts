@@ -25,7 +25,8 @@ const closedTo: Record<string, readonly string[]> = { engine: ['src/store/sql', 
 const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
   { name: /^@modelcontextprotocol\/client(\/|$)/, rooms: ['client'] },
   { name: /^@modelcontextprotocol\/(?!client(\/|$))/, rooms: ['server'] },
-  { name: /^(better-sqlite3|kysely)(\/|$)/, rooms: ['store'] },
+  // The client's journal is a file of its own kind, on the store's driver and group commit.
+  { name: /^(better-sqlite3|kysely)(\/|$)/, rooms: ['store', 'client'] },
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
   { name: /^jose(\/|$)/, rooms: ['server'] },
   { name: /^(commander|picocolors)(\/|$)/, rooms: ['cli'] },

@@ -1,4 +1,28 @@
+export type { Call } from './call.ts';
+export type { CallEnd } from './call-state.ts';
+export {
+  type ConnectTarget,
+  openTaskClient,
+  type Resumed,
+  type TaskClient,
+  type TaskClientOptions,
+} from './client.ts';
 export { type ConnectOptions, connectRemote, type RemoteOptions } from './connect-remote.ts';
+export type { CallOptions, ConnectedServer, ToolCall } from './connected-server.ts';
+export {
+  CallCancelledError,
+  CallDetachedError,
+  CallError,
+  type CallErrorCode,
+  CallExpiredError,
+  CallFailedError,
+  CallLostError,
+  CallNotFoundError,
+  CallRefusedError,
+  CallUnknownError,
+  ClientClosedError,
+} from './errors.ts';
+export type { Completion } from './inbox.ts';
 export type {
   OnQuestion,
   Outcome,
@@ -17,4 +41,5 @@ export {
   RemoteRefusedError,
   RemoteUnreachableError,
 } from './remote-errors.ts';
+export type { CallSnapshot } from './snapshot.ts';
 export type { Whereabouts } from './transports.ts';

@@ -1,0 +1,417 @@
+import { type Clock, type Logger, type RandomSource, shortId, type Timer, unreachable } from '../core/index.ts';
+import { persistently } from '../engine/persistently.ts';
+import {
+  type CallEnd,
+  type CallEvent,
+  callTransition,
+  deadlineOf,
+  endOf,
+  isOver,
+  nextStep,
+  type OpenCall,
+  unknownEnd,
+} from './call-state.ts';
+import { type Trouble, troubleOf } from './call-trouble.ts';
+import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
+import { type PollLimits, pollDelayMs, retryDelay } from './poll-delay.ts';
+import type { Outcome, RemoteTask, Started } from './remote.ts';
+import { aborted, type ServerDesk } from './server-desk.ts';
+import type { LiveFacts } from './snapshot.ts';
+
+export interface CallRunParts {
+  journal: Journal;
+  desk: ServerDesk;
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+  limits: PollLimits;
+  /** A call without a handle is given up after this many milliseconds, where it has no `ttlMs` of its own. */
+  giveUpMs: number;
+  /** Something about the call changed. */
+  changed: () => void;
+}
+
+/** Servers keep an expired task readable for about this long. */
+const EXPIRY_GRACE_MS = 60_000;
+
+const interrupted = new Error('the call is being cancelled, or not followed any more');
+const INTERRUPTED: Trouble = {
+  kind: 'unreachable',
+  message: interrupted.message,
+  mayHaveRun: true,
+  retryAfterMs: undefined,
+};
+
+type Answer<Result> = { ok: true; value: Result } | { ok: false; trouble: Trouble };
+
+/**
+ * Follows one call from where the journal says it stands to its end. What it is about to do is on disk before it does it,
+ * and what it learnt is on disk before anybody hears of it.
+ */
+export class CallRun {
+  readonly record: CallRecord;
+  readonly #hold: Hold;
+  readonly #parts: CallRunParts;
+  readonly #over = new AbortController();
+  /** Facts that are worth telling and not worth writing down. */
+  readonly live: LiveFacts = {};
+  #state: OpenCall;
+  #fresh: boolean;
+  #cancelRequested: boolean;
+  #failures = 0;
+  /** By the monotonic clock: nothing is asked before. */
+  #notBefore: number;
+  #wake: (() => void) | undefined;
+  #unfollow: (() => void) | undefined;
+  #reading: AbortController | undefined;
+  #collecting = false;
+  #collected: Outcome | undefined;
+  #pushed: RemoteTask | undefined;
+
+  /** @param fresh the call was made by this process just now: its mark `sent` was written ahead of the request */
+  constructor(parts: CallRunParts, { record, hold }: HeldCall, fresh: boolean) {
+    this.#parts = parts;
+    this.record = record;
+    this.#hold = hold;
+    this.#state = record.state;
+    this.#fresh = fresh;
+    this.#cancelRequested = record.cancelRequested;
+    this.#notBefore = parts.clock.monotonic();
+    // To cancel is not to poll: it need not wait its turn.
+    if (record.state.phase === 'following' && !record.cancelRequested) {
+      this.#scheduleFromJournal(record.state.task.polledAt);
+    }
+  }
+
+  get state(): OpenCall {
+    return this.#state;
+  }
+
+  get cancelRequested(): boolean {
+    return this.#cancelRequested;
+  }
+
+  /** Resolves when the call has ended, or is not ours to follow any more. */
+  async follow(): Promise<void> {
+    if (this.#state.phase === 'following') this.#listen(this.#state.task.taskId);
+    try {
+      while (!this.#over.signal.aborted && (await this.#step())) {
+        /* goes on */
+      }
+    } catch (error) {
+      if (!this.#over.signal.aborted) throw error;
+    } finally {
+      this.stop();
+    }
+  }
+
+  requestCancel(): void {
+    this.#cancelRequested = true;
+    this.#notBefore = Math.min(this.#notBefore, this.#parts.clock.monotonic());
+    this.#reading?.abort(interrupted); // Its status is nobody's concern any more.
+    this.#wake?.();
+  }
+
+  /** Stops following, frees every timer and request. The journal keeps the call as it is. */
+  stop(): void {
+    this.#over.abort(new Error('the call is not followed any more'));
+    this.#reading?.abort(interrupted);
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+    this.#wake?.();
+  }
+
+  /** One step; false when there is nothing more to do. */
+  async #step(): Promise<boolean> {
+    const { desk, clock, giveUpMs } = this.#parts;
+    const { createdAt, ttlMs } = this.record;
+    const step = nextStep(this.#state, {
+      repeatable: desk.remote.repeatable,
+      fresh: this.#fresh,
+      cancelRequested: this.#cancelRequested,
+      giveUpAt: createdAt + (ttlMs ?? giveUpMs),
+      now: clock.now(),
+    });
+    if (step.do === 'end') return this.#end(step.end);
+    if (this.#collected !== undefined) return this.#end(endOf(this.#collected));
+    if (this.#pushed !== undefined) return this.#takePushed(this.#pushed);
+    const waitMs = Math.max(this.#notBefore - clock.monotonic(), desk.closedMs);
+    if (waitMs > 0) {
+      await this.#pause(waitMs);
+      return true;
+    }
+    switch (step.do) {
+      case 'send':
+        return this.#send();
+      case 'poll':
+        return this.#poll();
+      case 'fetch':
+        return this.#fetch();
+      case 'cancel':
+        return this.#cancel(step.taskId);
+      default:
+        return unreachable(step);
+    }
+  }
+
+  async #send(): Promise<boolean> {
+    const { desk, clock } = this.#parts;
+    // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
+    if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
+    this.#fresh = false;
+    const { tool: name, arguments: args, idempotencyKey, ttlMs } = this.record;
+    const start = () =>
+      desk.remote.start({
+        name,
+        arguments: args,
+        idempotencyKey,
+        ...(ttlMs !== undefined && { ttlMs }),
+        signal: this.#over.signal,
+        onProgress: (progress) => {
+          this.live.progress = progress;
+          this.#parts.changed();
+        },
+      });
+    // No time limit and no place in the queue: without tasks the answer takes as long as the tool.
+    const answer = await this.#answerTo<Started>(() => Promise.race([start(), aborted(this.#over.signal)]));
+    if (!answer.ok) return this.#notStarted(answer.trouble);
+    const started = answer.value;
+    if (started.kind === 'immediate') return this.#end(endOf(started.outcome));
+    const recorded = await this.#record({ type: 'handled', task: started.task, at: clock.now() }, { flush: true });
+    if (!recorded) return false;
+    this.#listen(started.task.taskId);
+    this.#schedule();
+    return true;
+  }
+
+  async #notStarted(trouble: Trouble): Promise<boolean> {
+    switch (trouble.kind) {
+      case 'refused':
+        return this.#end({ kind: 'refused', error: trouble.error });
+      case 'gone':
+      case 'protocol':
+        return this.#end(unknownEnd(`the server's answer made no sense: ${trouble.message}`));
+      case 'unreachable':
+        if (trouble.mayHaveRun && !this.#parts.desk.remote.repeatable) {
+          return this.#end(unknownEnd(`${trouble.message}, and the server has no idempotency keys`));
+        }
+        this.#retryLater(trouble);
+        // What certainly never arrived may be sent again, also by whoever finds it in the journal.
+        return trouble.mayHaveRun || this.#record({ type: 'unsent' }, { flush: false });
+      default:
+        return unreachable(trouble);
+    }
+  }
+
+  async #poll(): Promise<boolean> {
+    const { desk, clock } = this.#parts;
+    if (this.#state.phase !== 'following') return true;
+    const { taskId } = this.#state.task;
+    if (!(await this.#record({ type: 'polling', at: clock.now() }, { flush: false }))) return false;
+    const reading = new AbortController();
+    this.#reading = reading;
+    const answer = await this.#answerTo(() =>
+      desk.ask(reading.signal, (signal) => desk.remote.get(taskId, { signal })),
+    ).finally(() => (this.#reading = undefined));
+    if (answer.ok) return this.#observe(answer.value);
+    return reading.signal.aborted || this.#notRead(answer.trouble); // Interrupted: what it was for comes first.
+  }
+
+  async #observe(news: RemoteTask): Promise<boolean> {
+    const went = callTransition(this.#state, { type: 'observed', task: news });
+    if (went.ok && news.outcome !== undefined) return this.#end(endOf(news.outcome));
+    if (went.ok && !(await this.#record({ type: 'observed', task: news }, { flush: false }))) return false;
+    this.#reached();
+    this.#schedule();
+    if (news.status === 'input_required') this.#collect(news.taskId);
+    const expiry = this.#expiry();
+    return expiry === undefined ? true : this.#end(expiry);
+  }
+
+  #takePushed(news: RemoteTask): Promise<boolean> {
+    this.#pushed = undefined;
+    return this.#observe(news);
+  }
+
+  async #fetch(): Promise<boolean> {
+    const { desk } = this.#parts;
+    if (this.#state.phase !== 'following') return true;
+    const { taskId } = this.#state.task;
+    const answer = await this.#answerTo(() =>
+      desk.ask(this.#over.signal, (signal) => desk.remote.outcome(taskId, { signal })),
+    );
+    return answer.ok ? this.#end(endOf(answer.value)) : this.#notRead(answer.trouble);
+  }
+
+  /**
+   * Up to 2025-11-25 questions come only to who waits for the result. Polling goes on meanwhile.
+   * @see 2025-11-25 tasks, "Input Required Status"
+   */
+  #collect(taskId: string): void {
+    const { desk, logger } = this.#parts;
+    if (this.#collecting || desk.remote.revision === '2026-07-28') return;
+    this.#collecting = true;
+    desk.remote.outcome(taskId, { signal: this.#over.signal }).then(
+      (outcome) => {
+        this.#collected = outcome;
+        this.#wake?.();
+      },
+      (error: unknown) => {
+        this.#collecting = false; // The next answer that says so starts it again.
+        if (!this.#over.signal.aborted) logger.debug({ ...this.#fields(), error }, 'waiting for the result broke off');
+      },
+    );
+  }
+
+  async #cancel(taskId: string): Promise<boolean> {
+    const { desk } = this.#parts;
+    const answer = await this.#answerTo(() => desk.ask(this.#over.signal, () => desk.remote.cancel(taskId)));
+    if (answer.ok || answer.trouble.kind === 'gone' || answer.trouble.kind === 'protocol') {
+      return this.#end({ kind: 'cancelled' });
+    }
+    if (answer.trouble.kind === 'unreachable') return this.#notRead(answer.trouble);
+    this.#cancelRequested = false; // Refused: it is over already, or cannot be cancelled. What became of it is asked for.
+    this.#schedule();
+    return true;
+  }
+
+  /** A read went wrong. The handle is kept: reading again harms nothing. */
+  async #notRead(trouble: Trouble): Promise<boolean> {
+    switch (trouble.kind) {
+      case 'gone':
+        return this.#end(this.#gone(trouble.message));
+      case 'protocol':
+        return this.#end({ kind: 'lost', message: `the server broke the protocol: ${trouble.message}` });
+      case 'refused':
+      case 'unreachable': {
+        const expiry = this.#expiry();
+        if (expiry !== undefined) return this.#end(expiry);
+        this.#retryLater(trouble);
+        return true;
+      }
+      default:
+        return unreachable(trouble);
+    }
+  }
+
+  #gone(message: string): CallEnd {
+    const { clock } = this.#parts;
+    const deadline = this.#state.phase === 'following' ? deadlineOf(this.#state.task, 0) : undefined;
+    return deadline !== undefined && clock.now() >= deadline
+      ? { kind: 'expired', message: 'the time of the task was over before its result was read' }
+      : { kind: 'lost', message: `the server does not know the task any more: ${message}` };
+  }
+
+  #expiry(): CallEnd | undefined {
+    if (this.#state.phase !== 'following') return undefined;
+    const deadline = deadlineOf(this.#state.task, EXPIRY_GRACE_MS);
+    if (deadline === undefined || this.#parts.clock.now() < deadline) return undefined;
+    return { kind: 'expired', message: 'the time of the task is over and the server never said how it ended' };
+  }
+
+  #retryLater(trouble: Extract<Trouble, { kind: 'refused' | 'unreachable' }>): void {
+    const { clock, random, desk, logger } = this.#parts;
+    this.#failures += 1;
+    const retryAfterMs = trouble.kind === 'unreachable' ? trouble.retryAfterMs : undefined;
+    const delayMs = retryDelay(this.#failures, retryAfterMs, random);
+    if (retryAfterMs !== undefined) desk.leaveAlone(delayMs);
+    this.#notBefore = clock.monotonic() + Math.max(delayMs, this.#hintedMs());
+    if (this.live.unreachableSince !== undefined) return;
+    this.live.unreachableSince = clock.now();
+    logger.info({ ...this.#fields(), trouble: trouble.kind }, 'the server of a call cannot be asked; trying again');
+    this.#parts.changed();
+  }
+
+  #reached(): void {
+    this.#failures = 0;
+    if (this.live.unreachableSince === undefined) return;
+    delete this.live.unreachableSince;
+    this.#parts.changed();
+  }
+
+  /** The next poll, from now on. */
+  #schedule(): void {
+    const { clock } = this.#parts;
+    this.#notBefore = clock.monotonic() + this.#hintedMs();
+  }
+
+  /** The next poll, counted from the last one that whoever followed the call before wrote down. */
+  #scheduleFromJournal(polledAt: number | undefined): void {
+    const { clock } = this.#parts;
+    if (this.#state.phase !== 'following') return;
+    const sinceMs = clock.now() - (polledAt ?? this.#state.task.handledAt);
+    this.#notBefore = clock.monotonic() + this.#hintedMs() - Math.max(0, sinceMs);
+  }
+
+  #hintedMs(): number {
+    if (this.#state.phase !== 'following' || isOver(this.#state.task.status)) return 0;
+    const { clock, desk, limits, random } = this.#parts;
+    const { pollIntervalMs: hintMs, handledAt, taskId } = this.#state.task;
+    return pollDelayMs({ hintMs, ageMs: clock.now() - handledAt, pushed: desk.pushes(taskId) }, limits, random);
+  }
+
+  /** Pushes are taken like answers to polls; what they say is as true. */
+  #listen(taskId: string): void {
+    this.#unfollow ??= this.#parts.desk.follow(taskId, (news) => {
+      if (this.#over.signal.aborted) return;
+      this.#pushed = news;
+      this.#wake?.();
+    });
+  }
+
+  async #end(end: CallEnd): Promise<boolean> {
+    const { journal, changed } = this.#parts;
+    await this.#persistently(() => journal.end(this.#hold, end));
+    changed();
+    return false;
+  }
+
+  /** False: the call is not ours any more, or the event does not fit. */
+  async #record(event: CallEvent, how: { flush: boolean }): Promise<boolean> {
+    const { journal, changed } = this.#parts;
+    const went = callTransition(this.#state, event);
+    if (!went.ok || went.state.phase === 'ended') return false;
+    const next = went.state;
+    if ((await this.#persistently(() => journal.record(this.#hold, next, how))) === 'lost') return false;
+    this.#state = next;
+    changed();
+    return true;
+  }
+
+  async #answerTo<Result>(request: () => Promise<Result>): Promise<Answer<Result>> {
+    try {
+      return { ok: true, value: await request() };
+    } catch (error) {
+      if (this.#over.signal.aborted) throw error;
+      const trouble = error === interrupted ? INTERRUPTED : troubleOf(error);
+      if (trouble !== undefined) return { ok: false, trouble };
+      // A fault on this side says nothing about the call. It is tried again where that is safe.
+      this.#parts.logger.error({ ...this.#fields(), error }, 'a request to a server failed for an unexpected reason');
+      return {
+        ok: false,
+        trouble: { kind: 'unreachable', message: 'the request failed', mayHaveRun: true, retryAfterMs: undefined },
+      };
+    }
+  }
+
+  #persistently<Result>(write: () => Promise<Result>): Promise<Result> {
+    const { clock, logger } = this.#parts;
+    return persistently(write, { clock, logger, fields: this.#fields(), givenUp: () => this.#over.signal.aborted });
+  }
+
+  /** Until the time is up, or something happened. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer: Timer = this.#parts.clock.setTimer(ms, () => this.#wake?.());
+      this.#wake = () => {
+        this.#wake = undefined;
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #fields(): { callId: string; server: string; tool: string } {
+    return { callId: shortId(this.record.callId), server: this.record.server, tool: this.record.tool };
+  }
+}

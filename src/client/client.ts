@@ -1,0 +1,234 @@
+import { type Clock, DEFAULTS, type Logger, type RandomSource, systemClock, systemRandom } from '../core/index.ts';
+import { Call, type CallSource } from './call.ts';
+import { Changes } from './changes.ts';
+import { type ConnectOptions, connectRemote } from './connect-remote.ts';
+import { ConnectedServer } from './connected-server.ts';
+import { CallNotFoundError, ClientClosedError } from './errors.ts';
+import { Following } from './following.ts';
+import { type Completion, inbox } from './inbox.ts';
+import { Journal } from './journal/journal.ts';
+import { OtherProcesses } from './other-processes.ts';
+import { POLL_LIMITS } from './poll-delay.ts';
+import type { Remote } from './remote.ts';
+import { ServerDesk } from './server-desk.ts';
+import { type CallSnapshot, snapshotOf } from './snapshot.ts';
+import { ClientUpkeep } from './upkeep.ts';
+
+export interface TaskClientOptions {
+  /** The file that calls are kept in (made with mode 0600 if there is none), or `':memory:'`. */
+  journal: string;
+  /** @default the machine's */
+  clock?: Clock;
+  /** @default the machine's */
+  random?: RandomSource;
+  /** @default says nothing */
+  logger?: Logger;
+  /** Never ask about one task more often than this, in milliseconds, whatever its server says. @default 500 */
+  minPollMs?: number;
+  /** Never wait longer than this between two polls, in milliseconds, whatever the server says. @default 3600000 */
+  maxPollMs?: number;
+  /** How many requests about tasks may be on their way to one server at once. @default 8 */
+  maxInFlight?: number;
+  /** How long an acknowledged call stays readable, in milliseconds. @default 86400000 */
+  keepAcknowledgedMs?: number;
+}
+
+/** Where a server is, or a connection to it that you make yourself; it is closed with the client. */
+export type ConnectTarget = ConnectOptions | { remote: () => Remote | Promise<Remote> };
+
+export interface Resumed {
+  /** Open calls that are followed: here, or by another process on the journal. */
+  following: Call[];
+  /** Open calls that wait for a server to be connected under the name they were made with. */
+  waiting: Call[];
+}
+
+type FullOptions = TaskClientOptions & { clock: Clock; random: RandomSource; logger: Logger };
+
+const REQUEST_TIMEOUT_MS = 60_000;
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Opens the journal and goes on with what is in it: open calls are followed as soon as their server is connected.
+ * @throws {TypeError} naming the option that is none.
+ * @throws {StoreRefusedError} when the journal must not be touched, saying why and what to do.
+ */
+export async function openTaskClient(options: TaskClientOptions): Promise<TaskClient> {
+  const { journal: path, clock = systemClock, random = systemRandom, logger = silent } = options;
+  if (typeof path !== 'string' || path.trim() === '') {
+    throw new TypeError(`journal: a file name or ':memory:', got ${JSON.stringify(path)}`);
+  }
+  for (const option of ['minPollMs', 'maxPollMs', 'maxInFlight', 'keepAcknowledgedMs'] as const) {
+    const value = options[option];
+    if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue;
+    throw new TypeError(`${option}: a whole number, at least 1, got ${value}`);
+  }
+  const journal = await Journal.open(path, { clock, random, logger });
+  const others = new OtherProcesses(journal, clock);
+  await others.look(); // What the dead left is there to be taken as soon as a server is connected.
+  return new TaskClient(journal, others, { ...options, clock, random, logger });
+}
+
+/** Calls tools of any number of servers, and remembers every call until its end was taken in. */
+export class TaskClient implements AsyncDisposable {
+  readonly #journal: Journal;
+  readonly #options: FullOptions;
+  readonly #changes = new Changes();
+  readonly #following: Following;
+  readonly #upkeep: ClientUpkeep;
+  readonly #desks = new Map<string, ServerDesk>();
+  readonly #connecting = new Set<string>();
+  readonly #source: CallSource;
+  #closing: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(journal: Journal, others: OtherProcesses, options: FullOptions) {
+    this.#journal = journal;
+    this.#options = options;
+    const { clock, random, logger, keepAcknowledgedMs = DEFAULTS.keepResultMs } = options;
+    const { minPollMs = POLL_LIMITS.minPollMs, maxPollMs = POLL_LIMITS.maxPollMs } = options;
+    const parts = { journal, changes: this.#changes, clock, random, logger };
+    const limits = { minPollMs, maxPollMs };
+    this.#following = new Following({ ...parts, limits, giveUpMs: DEFAULTS.ttlMs });
+    this.#upkeep = new ClientUpkeep({
+      ...parts,
+      others,
+      following: this.#following,
+      keepAcknowledgedMs,
+      takeOver: () => this.#takeOver([...this.#desks.keys()]),
+    });
+    this.#source = {
+      changes: this.#changes,
+      look: (callId) => this.#look(callId),
+      cancel: (callId) => this.#cancel(callId),
+      acknowledge: (callId) => this.acknowledge(callId),
+    };
+  }
+
+  /**
+   * Connects a server. The journal keeps its name with every call, and neither its address nor credentials: open calls under
+   * this name are followed from now on.
+   * @param name how the journal knows the server; keep it from start to start
+   * @throws {TypeError} when the name is none, or connected already.
+   * @throws what making the connection throws.
+   */
+  async connect(name: string, target: ConnectTarget): Promise<ConnectedServer> {
+    this.#assertOpen();
+    if (typeof name !== 'string' || name.trim() === '')
+      throw new TypeError(`name: a text, got ${JSON.stringify(name)}`);
+    if (this.#desks.has(name) || this.#connecting.has(name))
+      throw new TypeError(`name: "${name}" is connected already`);
+    this.#connecting.add(name);
+    try {
+      const { clock, random, logger, maxInFlight = 8 } = this.#options;
+      const remote = await ('remote' in target ? target.remote() : connectRemote({ clock, random, logger, ...target }));
+      if (this.#closing !== undefined) {
+        await remote[Symbol.asyncDispose]();
+        throw new ClientClosedError();
+      }
+      const desk = new ServerDesk(remote, clock, { maxInFlight, requestTimeoutMs: REQUEST_TIMEOUT_MS });
+      this.#desks.set(name, desk);
+      await this.#takeOver([name]);
+      const parts = { journal: this.#journal, following: this.#following, clock, random, logger };
+      return new ConnectedServer({ ...parts, name, desk, handle: (callId) => this.call(callId) });
+    } finally {
+      this.#connecting.delete(name);
+    }
+  }
+
+  /**
+   * A call in the journal, by its id.
+   * @throws {CallNotFoundError} when there is none: it never was, or was acknowledged and forgotten.
+   */
+  async call(callId: string): Promise<Call> {
+    this.#assertOpen();
+    return new Call(this.#source, await this.#look(callId));
+  }
+
+  /** All open calls in the journal, by whether somebody follows them or they wait for their server. Oldest first. */
+  async resume(): Promise<Resumed> {
+    this.#assertOpen();
+    const resumed: Resumed = { following: [], waiting: [] };
+    for (const record of await this.#journal.openCalls()) {
+      const call = new Call(this.#source, snapshotOf(record, record.state));
+      if (record.followed) resumed.following.push(call);
+      else resumed.waiting.push(call);
+    }
+    return resumed;
+  }
+
+  /**
+   * Calls that ended and were not acknowledged, oldest first, then others as they end; it ends with the signal. Every
+   * completion comes at least once, also after a crash, and never again once it is acknowledged. Whoever waits here keeps
+   * the process alive.
+   * @throws {ClientClosedError} when the client is closed.
+   */
+  inbox({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Completion, void, undefined> {
+    this.#assertOpen();
+    return inbox(this.#journal, this.#changes, (callId) => this.acknowledge(callId), signal);
+  }
+
+  /** Resolves once it is on disk that the end of a call was taken in. Does nothing before there is one. */
+  async acknowledge(callId: string): Promise<void> {
+    await this.#journal.acknowledge(callId);
+  }
+
+  /** Stops following and closes connections and journal. Calls stay in the journal; nothing is cancelled. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#upkeep.stop();
+    await this.#following.stop();
+    this.#changes.close();
+    const desks = [...this.#desks.values()];
+    for (const desk of desks) desk.close();
+    const closed = await Promise.allSettled(desks.map(({ remote }) => remote[Symbol.asyncDispose]()));
+    await this.#journal.close();
+    for (const outcome of closed) {
+      if (outcome.status === 'rejected') {
+        this.#options.logger.warn({ error: outcome.reason }, 'the connection to a server could not be closed');
+      }
+    }
+  }
+
+  async #takeOver(servers: readonly string[]): Promise<void> {
+    for (const name of servers) {
+      const desk = this.#desks.get(name);
+      if (desk === undefined) continue;
+      for (;;) {
+        const taken = await this.#journal.take(name);
+        if (taken.length === 0) break;
+        for (const held of taken) this.#following.begin(desk, held, { fresh: false });
+      }
+    }
+  }
+
+  async #look(callId: string): Promise<CallSnapshot> {
+    const run = this.#following.get(callId);
+    if (run !== undefined)
+      return snapshotOf({ ...run.record, cancelRequested: run.cancelRequested }, run.state, run.live);
+    const record = await this.#journal.call(callId);
+    if (record === undefined) throw new CallNotFoundError(callId);
+    if (record.state.phase !== 'ended') return snapshotOf(record, record.state);
+    const ending = await this.#journal.ending(callId);
+    if (ending === undefined) throw new CallNotFoundError(callId); // Forgotten between the two.
+    return snapshotOf(record, { phase: 'ended', end: ending.end });
+  }
+
+  async #cancel(callId: string): Promise<void> {
+    if (!(await this.#journal.requestCancel(callId))) return;
+    this.#following.get(callId)?.requestCancel();
+    this.#changes.ofCall(callId);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ClientClosedError();
+  }
+}

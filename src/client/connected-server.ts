@@ -1,0 +1,141 @@
+import { type Clock, isJsonObject, type JsonObject, type Logger, type RandomSource } from '../core/index.ts';
+import type { Call } from './call.ts';
+import type { OpenCall } from './call-state.ts';
+import type { Following } from './following.ts';
+import type { Journal, NewCall } from './journal/journal.ts';
+import type { RemoteRevision } from './remote.ts';
+import type { ServerDesk } from './server-desk.ts';
+
+export interface ToolCall {
+  name: string;
+  /** @default none */
+  arguments?: JsonObject;
+}
+
+export interface CallOptions {
+  /** How long the server should keep the task, in milliseconds; a wish. Also how long an unreachable server is tried. */
+  ttlMs?: number;
+  /** Stop waiting after this many milliseconds, with `CallDetachedError`. The call goes on. @default no limit */
+  timeoutMs?: number;
+  /** Aborted: the call is cancelled, or only left to go on, as `onAbort` says. */
+  signal?: AbortSignal;
+  /** @default 'cancel' */
+  onAbort?: 'cancel' | 'detach';
+  /** The same key and arguments are the same task, on servers that honour keys. @default a key of its own for each call */
+  idempotencyKey?: string;
+}
+
+export interface ConnectedServerParts {
+  name: string;
+  desk: ServerDesk;
+  journal: Journal;
+  following: Following;
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+  /** A handle of a call in the journal. */
+  handle: (callId: string) => Promise<Call>;
+}
+
+/** A server under the name that the journal knows it by. */
+export class ConnectedServer {
+  readonly name: string;
+  readonly #parts: ConnectedServerParts;
+
+  /** @internal */
+  constructor(parts: ConnectedServerParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+  }
+
+  /** How the server says what its tasks are; `none`: it has none, and calls are answered when they are over. */
+  get revision(): RemoteRevision {
+    return this.#parts.desk.remote.revision;
+  }
+
+  /** Whether a call whose answer was lost is sent again, under its idempotency key. Else it ends as unknown. */
+  get repeatable(): boolean {
+    return this.#parts.desk.remote.repeatable;
+  }
+
+  /** Where the server is, and the name it gives itself. */
+  get origin(): string {
+    return this.#parts.desk.remote.origin;
+  }
+
+  /**
+   * Calls a tool. Resolves once the call is on disk, whatever the server does; whether the server answers at once or makes a
+   * task of it looks the same.
+   * @throws {TypeError} naming the argument or option that is none. Nothing was written then.
+   * @throws {StoreUnavailableError} when the journal cannot be written. Nothing was sent then.
+   */
+  async callTool(call: ToolCall, options: CallOptions = {}): Promise<Call> {
+    const { desk, journal, following, handle } = this.#parts;
+    const { signal } = options;
+    const fresh = this.#newCall(call, options);
+    signal?.throwIfAborted();
+    // Written as sent, since it will be in a moment: that saves a flush, and a crash in between is taken for the worse.
+    const state: OpenCall = { phase: desk.closedMs > 0 ? 'intended' : 'sent' };
+    const held = await journal.intend(fresh, state);
+    following.begin(desk, held, { fresh: state.phase === 'sent' });
+    const made = await handle(fresh.callId);
+    this.#attach(made, options);
+    return made;
+  }
+
+  #newCall({ name, arguments: args = {} }: ToolCall, options: CallOptions): NewCall {
+    const { random } = this.#parts;
+    const { ttlMs, timeoutMs, idempotencyKey, onAbort } = options;
+    if (typeof name !== 'string' || name === '')
+      throw new TypeError(`name: a tool's name, got ${JSON.stringify(name)}`);
+    if (!isJsonObject(args)) throw new TypeError('arguments: an object');
+    for (const [option, ms] of Object.entries({ ttlMs, timeoutMs })) {
+      if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
+      throw new TypeError(`${option}: a whole number of milliseconds, at least 1, got ${ms}`);
+    }
+    if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || idempotencyKey === '')) {
+      throw new TypeError('idempotencyKey: a text that is not empty');
+    }
+    if (onAbort !== undefined && onAbort !== 'cancel' && onAbort !== 'detach') {
+      throw new TypeError(`onAbort: 'cancel' or 'detach', got ${JSON.stringify(onAbort)}`);
+    }
+    return {
+      callId: `call_${letters(random)}`,
+      server: this.name,
+      tool: name,
+      arguments: args,
+      idempotencyKey: idempotencyKey ?? letters(random),
+      ...(ttlMs !== undefined && { ttlMs }),
+    };
+  }
+
+  #attach(call: Call, { timeoutMs, signal, onAbort = 'cancel' }: CallOptions): void {
+    const { clock, following, logger } = this.#parts;
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : clock.setTimer(timeoutMs, () => call.detachBecause(`no result within ${timeoutMs} ms (timeoutMs)`));
+    const aborted = (): void => {
+      if (onAbort === 'detach') call.detach();
+      else {
+        call.cancel().catch((error: unknown) => {
+          logger.error(
+            { server: this.name, tool: call.tool, error },
+            'a call could not be cancelled when its signal fired',
+          );
+        });
+      }
+    };
+    if (signal?.aborted === true) aborted();
+    else signal?.addEventListener('abort', aborted, { once: true });
+    following.atEnd(call.id, () => {
+      timer?.cancel();
+      signal?.removeEventListener('abort', aborted);
+    });
+  }
+}
+
+/** 144 random bits: nobody makes the same twice, nor guesses one. */
+function letters(random: RandomSource): string {
+  return Buffer.from(random.bytes(18)).toString('base64url');
+}

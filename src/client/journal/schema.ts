@@ -1,0 +1,84 @@
+import type Database from 'better-sqlite3';
+import type { Generated } from 'kysely';
+import { StoreRefusedError } from '../../core/index.ts';
+
+/** "LCCJ": tells a client's journal from a task store and from other SQLite databases. */
+export const JOURNAL_APPLICATION_ID = 0x4c43434a;
+/** The schema this release writes. */
+const SCHEMA_VERSION = 1;
+
+/** Times are integer milliseconds since the Unix epoch, JSON is text. No credential is in any column. */
+export interface JournalSchema {
+  calls: {
+    row_id: Generated<number>;
+    id: string;
+    /** The name the host gave the server: where it is and how to log in is the host's to know. */
+    server: string;
+    tool: string;
+    arguments: string;
+    idempotency_key: string;
+    ttl_ms: number | null;
+    created_at: number;
+    phase: string;
+    /** The state without an end. */
+    state: string;
+    cancel_requested: number;
+    /** Whose it is to follow the call; null: nobody's. */
+    owner: string | null;
+    /** Grows with every change of owner, and guards every write. */
+    fence: number;
+  };
+  /** Ends of calls, in the order in which they were written. Numbers are never used again, also after rows are deleted. */
+  endings: {
+    seq: number;
+    call_id: string;
+    body: string;
+    ended_at: number;
+    acknowledged_at: number | null;
+  };
+  /** Who follows calls. A beat that stands still for the length of a lease is that of the dead. */
+  owners: { id: string; beat: number };
+}
+
+const TABLES = `
+create table calls (
+  row_id integer primary key, id text not null unique, server text not null, tool text not null, arguments text not null,
+  idempotency_key text not null, ttl_ms integer, created_at integer not null, phase text not null, state text not null,
+  cancel_requested integer not null default 0, owner text, fence integer not null
+);
+create index calls_open on calls (server, row_id) where phase <> 'ended';
+create index calls_owned on calls (owner) where owner is not null;
+create table endings (
+  seq integer primary key autoincrement, call_id text not null unique, body text not null, ended_at integer not null,
+  acknowledged_at integer
+);
+create index endings_unread on endings (seq) where acknowledged_at is null;
+create index endings_read on endings (acknowledged_at) where acknowledged_at is not null;
+create table owners (id text primary key not null, beat integer not null);
+create trigger ended_is_final before update of phase, state on calls when old.phase = 'ended'
+begin select raise(abort, 'an ended call never changes'); end;
+`;
+
+/** Makes the tables where there are none. Two processes that start together make them once. */
+export function migrateJournal(db: Database.Database, file: string): void {
+  if (versionOf(db, file) === SCHEMA_VERSION) return;
+  db.exec('begin immediate');
+  try {
+    if (versionOf(db, file) !== SCHEMA_VERSION) {
+      db.exec(TABLES);
+      db.pragma(`user_version = ${SCHEMA_VERSION}`);
+    }
+    db.exec('commit');
+  } finally {
+    if (db.inTransaction) db.exec('rollback');
+  }
+}
+
+function versionOf(db: Database.Database, file: string): number {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version <= SCHEMA_VERSION) return version;
+  throw new StoreRefusedError(
+    `${file} was written by a newer release of longcall (journal ${version}, this release writes ${SCHEMA_VERSION}); ` +
+      'update longcall, or open another file',
+  );
+}

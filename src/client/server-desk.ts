@@ -1,0 +1,134 @@
+import type { Clock, Timer } from '../core/index.ts';
+import type { Remote, RemoteTask } from './remote.ts';
+import { RemoteUnreachableError } from './remote-errors.ts';
+
+export interface DeskLimits {
+  /** How many requests about tasks may be on their way to the server at once. */
+  maxInFlight: number;
+  /** After this many milliseconds without an answer a request counts as unanswered. */
+  requestTimeoutMs: number;
+}
+
+/** How long changes of what is followed are gathered before the server is told. */
+const GATHER_MS = 50;
+
+/**
+ * What all calls to one server share: the requests on their way to it, how long it asked to be left alone, and its pushes.
+ * A slow or dead server delays only its own calls.
+ */
+export class ServerDesk {
+  readonly remote: Remote;
+  readonly #clock: Clock;
+  readonly #limits: DeskLimits;
+  readonly #queue: (() => void)[] = [];
+  readonly #followers = new Map<string, (task: RemoteTask) => void>();
+  #inFlight = 0;
+  #closedUntil = Number.NEGATIVE_INFINITY;
+  #gathering: Timer | undefined;
+  #watched: ReadonlySet<string> = new Set();
+  #unwatch: (() => void) | undefined;
+
+  constructor(remote: Remote, clock: Clock, limits: DeskLimits) {
+    this.remote = remote;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Sends a request about a task when it is its turn. Rejects with the signal's reason when nobody waits any more. */
+  async ask<Result>(signal: AbortSignal, request: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    await this.#turn(signal);
+    try {
+      return await this.#answered(signal, request);
+    } finally {
+      this.#inFlight -= 1;
+      this.#queue.shift()?.();
+    }
+  }
+
+  /** Milliseconds the server still wants to be left alone. */
+  get closedMs(): number {
+    return Math.max(0, this.#closedUntil - this.#clock.monotonic());
+  }
+
+  /** The server asked to be left alone, by whichever answer. */
+  leaveAlone(ms: number): void {
+    this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + ms);
+  }
+
+  /** Tells of pushes about a task, where there are any. Returns the function that ends it. */
+  follow(taskId: string, onTask: (task: RemoteTask) => void): () => void {
+    if (this.remote.watch === undefined) return () => {};
+    this.#followers.set(taskId, onTask);
+    this.#gather();
+    return () => {
+      this.#followers.delete(taskId);
+      this.#gather();
+    };
+  }
+
+  /** Whether the server was asked to push changes of this task. */
+  pushes(taskId: string): boolean {
+    return this.#watched.has(taskId);
+  }
+
+  close(): void {
+    this.#gathering?.cancel();
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    this.#watched = new Set();
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    while (this.#inFlight >= this.#limits.maxInFlight) {
+      await new Promise<void>((resolve, reject) => {
+        const go = (): void => {
+          signal.removeEventListener('abort', leave);
+          resolve();
+        };
+        const leave = (): void => {
+          this.#queue.splice(this.#queue.indexOf(go), 1);
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        this.#queue.push(go);
+      });
+    }
+    this.#inFlight += 1;
+  }
+
+  /** A request that is never answered must not keep its place for ever, whatever the transport does about it. */
+  async #answered<Result>(signal: AbortSignal, request: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const over = new AbortController();
+    const { requestTimeoutMs } = this.#limits;
+    const timer = this.#clock.setTimer(requestTimeoutMs, () =>
+      over.abort(new RemoteUnreachableError(`no answer within ${requestTimeoutMs} ms`, { mayHaveRun: true })),
+    );
+    const leave = (): void => over.abort(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      return await Promise.race([request(over.signal), aborted(over.signal)]);
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #gather(): void {
+    this.#gathering ??= this.#clock.setTimer(GATHER_MS, () => {
+      this.#gathering = undefined;
+      this.#unwatch?.();
+      this.#watched = new Set(this.#followers.keys());
+      this.#unwatch =
+        this.#watched.size === 0
+          ? undefined
+          : this.remote.watch?.([...this.#watched], (task) => this.#followers.get(task.taskId)?.(task));
+    });
+  }
+}
+
+/** Rejects with the signal's reason. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+}
