@@ -159,10 +159,10 @@ export function nextStep(state: OpenCall, circumstances: Circumstances): CallSte
   const { cancelRequested, now } = circumstances;
   switch (state.phase) {
     case 'intended':
-      if (cancelRequested) return { do: 'end', end: { kind: 'cancelled', reason: 'cancelled before it was sent' } };
+      if (cancelRequested) return { do: 'end', end: neverSent };
       return now >= circumstances.giveUpAt ? { do: 'end', end: neverReached } : { do: 'send' };
     case 'sent':
-      if (circumstances.fresh) return { do: 'send' };
+      if (circumstances.fresh) return cancelRequested ? { do: 'end', end: neverSent } : { do: 'send' };
       if (cancelRequested) return { do: 'end', end: unknownEnd('it was cancelled before the server had answered') };
       if (!circumstances.repeatable) {
         return { do: 'end', end: unknownEnd('no answer was kept, and the server has no idempotency keys') };
@@ -179,6 +179,7 @@ export function nextStep(state: OpenCall, circumstances: Circumstances): CallSte
   }
 }
 
+const neverSent: CallEnd = { kind: 'cancelled', reason: 'cancelled before it was sent' };
 const neverReached: CallEnd = { kind: 'expired', message: 'the server could not be reached in time; nothing ran' };
 
 export function unknownEnd(why: string): CallEnd {

@@ -99,6 +99,7 @@ export class ServerDesk {
 
   /** A request that is never answered must not keep its place for ever, whatever the transport does about it. */
   async #answered<Result>(signal: AbortSignal, request: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted(); // Between its turn and now.
     const over = new AbortController();
     const { requestTimeoutMs } = this.#limits;
     const timer = this.#clock.setTimer(requestTimeoutMs, () =>

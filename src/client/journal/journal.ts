@@ -243,10 +243,13 @@ export class Journal {
 
   /** Lets go of all that this process holds: others, or the next start, go on with it. */
   async close(): Promise<void> {
-    await this.bury(this.owner);
-    await this.#commits.close();
-    this.#locks?.releaseAll();
-    this.#db.close();
+    try {
+      await this.bury(this.owner);
+    } finally {
+      await this.#commits.close();
+      this.#locks?.releaseAll();
+      this.#db.close();
+    }
   }
 
   #write<Result>(command: () => Command<Result>, flush: boolean): Promise<Result> {
