@@ -1,5 +1,6 @@
 import { type Clock, type Logger, type RandomSource, shortId, type Timer, unreachable } from '../core/index.ts';
 import { persistently } from '../engine/persistently.ts';
+import { CallQuestions } from './call-questions.ts';
 import {
   type CallEnd,
   type CallEvent,
@@ -67,6 +68,8 @@ export class CallRun {
   #collecting = false;
   #collected: Outcome | undefined;
   #pushed: RemoteTask | undefined;
+  #questions: CallQuestions | undefined;
+  #answersToSend = false;
 
   /** @param fresh the call was made by this process just now: its mark `sent` was written ahead of the request */
   constructor(parts: CallRunParts, { record, hold }: HeldCall, fresh: boolean) {
@@ -105,8 +108,15 @@ export class CallRun {
     }
   }
 
+  /** There are answers in the journal that were not sent. */
+  sendAnswers(): void {
+    this.#answersToSend = true;
+    this.#wake?.();
+  }
+
   requestCancel(): void {
     this.#cancelRequested = true;
+    this.#questions?.stop();
     this.#notBefore = Math.min(this.#notBefore, this.#parts.clock.monotonic());
     this.#reading?.abort(interrupted); // Its status is nobody's concern any more.
     this.#wake?.();
@@ -116,6 +126,7 @@ export class CallRun {
   stop(): void {
     this.#over.abort(new Error('the call is not followed any more'));
     this.#reading?.abort(interrupted);
+    this.#questions?.stop();
     this.#unfollow?.();
     this.#unfollow = undefined;
     this.#wake?.();
@@ -135,6 +146,14 @@ export class CallRun {
     if (step.do === 'end') return this.#end(step.end);
     if (this.#collected !== undefined) return this.#end(endOf(this.#collected));
     if (this.#pushed !== undefined) return this.#takePushed(this.#pushed);
+    if (
+      this.#answersToSend &&
+      this.#questions !== undefined &&
+      step.do === 'poll' &&
+      this.#state.phase === 'following'
+    ) {
+      return this.#sendAnswers(this.#questions, this.#state.task.taskId);
+    }
     const waitMs = Math.max(this.#notBefore - clock.monotonic(), desk.closedMs);
     if (waitMs > 0) {
       await this.#pause(waitMs);
@@ -224,6 +243,13 @@ export class CallRun {
     this.#reached();
     this.#schedule();
     if (news.status === 'input_required') this.#collect(news.taskId);
+    if (went.ok && (await this.#questionsOf(news.taskId).told(news.questions)) === 'changed')
+      return this.#doubleKey(news.taskId);
+    if (went.ok) this.live.questions = this.#questionsOf(news.taskId).open;
+    if (news.questions.size > 0) {
+      this.#answersToSend = true;
+      this.#parts.changed();
+    }
     const expiry = this.#expiry();
     return expiry === undefined ? true : this.#end(expiry);
   }
@@ -231,6 +257,39 @@ export class CallRun {
   #takePushed(news: RemoteTask): Promise<boolean> {
     this.#pushed = undefined;
     return this.#observe(news);
+  }
+
+  /** One key, two questions: which of them an answer would be to is not known. */
+  async #doubleKey(taskId: string): Promise<boolean> {
+    const { desk, logger } = this.#parts;
+    const message = 'the server broke the protocol: it asked another question under a key it had used';
+    desk.remote
+      .cancel(taskId)
+      .catch((error: unknown) => logger.debug({ ...this.#fields(), error }, 'could not be cancelled'));
+    return this.#end({ kind: 'lost', message });
+  }
+
+  #questionsOf(taskId: string): CallQuestions {
+    const { journal, desk, logger } = this.#parts;
+    const { callId } = this.record;
+    const answered = (): void => this.sendAnswers();
+    this.#questions ??= new CallQuestions({ journal, callId, taskId, onQuestion: desk.onQuestion, logger, answered });
+    return this.#questions;
+  }
+
+  async #sendAnswers(questions: CallQuestions, taskId: string): Promise<boolean> {
+    const { desk, logger } = this.#parts;
+    this.#answersToSend = false;
+    const answers = await questions.toSend();
+    if (answers.size === 0) return true;
+    const answer = await this.#answerTo(() => desk.ask(this.#over.signal, () => desk.remote.answer(taskId, answers)));
+    if (answer.ok) questions.settle(answers.keys());
+    else if (answer.trouble.kind === 'refused') await questions.refused(answers.keys());
+    this.live.questions = questions.open;
+    if (!answer.ok)
+      logger.warn({ ...this.#fields(), trouble: answer.trouble.kind }, 'answers to questions of a task were not taken');
+    this.#parts.changed();
+    return true; // What was not taken for want of a connection is sent after the next poll.
   }
 
   async #fetch(): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { type JsonObject, unreachable } from '../core/index.ts';
+import { type Answer, type JsonObject, unreachable } from '../core/index.ts';
 import type { CallEnd } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import {
@@ -18,6 +18,7 @@ export interface CallSource {
   /** @throws {CallNotFoundError} when the journal does not hold the call any more. */
   look(callId: string): Promise<CallSnapshot>;
   cancel(callId: string): Promise<void>;
+  answer(callId: string, key: string, answer: Answer): Promise<boolean>;
   acknowledge(callId: string): Promise<void>;
 }
 
@@ -102,6 +103,14 @@ export class Call {
    */
   cancel(): Promise<void> {
     return this.#source.cancel(this.id);
+  }
+
+  /**
+   * Answers an open question (`state.questions`) by its key; resolves once the answer is on disk. It is sent as soon as the
+   * server can be reached. False: the question has an answer already, or the call is over.
+   */
+  answer(key: string, answer: Answer): Promise<boolean> {
+    return this.#source.answer(this.id, key, answer);
   }
 
   /** Nobody waits here any more: `result` and `updates` end with {@link CallDetachedError}. The call goes on. */

@@ -1,4 +1,12 @@
-import { type Clock, DEFAULTS, type Logger, type RandomSource, systemClock, systemRandom } from '../core/index.ts';
+import {
+  type Answer,
+  type Clock,
+  DEFAULTS,
+  type Logger,
+  type RandomSource,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
 import { Call, type CallSource } from './call.ts';
 import { Changes } from './changes.ts';
 import { type ConnectOptions, connectRemote } from './connect-remote.ts';
@@ -9,7 +17,7 @@ import { type Completion, inbox } from './inbox.ts';
 import { Journal } from './journal/journal.ts';
 import { OtherProcesses } from './other-processes.ts';
 import { POLL_LIMITS } from './poll-delay.ts';
-import type { Remote } from './remote.ts';
+import type { OnQuestion, Remote } from './remote.ts';
 import { ServerDesk } from './server-desk.ts';
 import { type CallSnapshot, snapshotOf } from './snapshot.ts';
 import { ClientUpkeep } from './upkeep.ts';
@@ -34,7 +42,13 @@ export interface TaskClientOptions {
 }
 
 /** Where a server is, or a connection to it that you make yourself; it is closed with the client. */
-export type ConnectTarget = ConnectOptions | { remote: () => Remote | Promise<Remote> };
+export type ConnectTarget =
+  | ConnectOptions
+  | {
+      remote: () => Remote | Promise<Remote>;
+      /** Answers what tasks ask. Without it a call that asks waits, shows what for, and takes `call.answer`. */
+      onQuestion?: OnQuestion;
+    };
 
 export interface Resumed {
   /** Open calls that are followed: here, or by another process on the journal. */
@@ -101,6 +115,7 @@ export class TaskClient implements AsyncDisposable {
       changes: this.#changes,
       look: (callId) => this.#look(callId),
       cancel: (callId) => this.#cancel(callId),
+      answer: (callId, key, answer) => this.#answer(callId, key, answer),
       acknowledge: (callId) => this.acknowledge(callId),
     };
   }
@@ -126,7 +141,10 @@ export class TaskClient implements AsyncDisposable {
         await remote[Symbol.asyncDispose]();
         throw new ClientClosedError();
       }
-      const desk = new ServerDesk(remote, clock, { maxInFlight, requestTimeoutMs: REQUEST_TIMEOUT_MS });
+      const desk = new ServerDesk(remote, target.onQuestion, clock, {
+        maxInFlight,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      });
       this.#desks.set(name, desk);
       await this.#takeOver([name]);
       const parts = { journal: this.#journal, following: this.#following, clock, random, logger };
@@ -226,6 +244,12 @@ export class TaskClient implements AsyncDisposable {
     if (!(await this.#journal.requestCancel(callId))) return;
     this.#following.get(callId)?.requestCancel();
     this.#changes.ofCall(callId);
+  }
+
+  async #answer(callId: string, key: string, answer: Answer): Promise<boolean> {
+    const recorded = await this.#journal.answer(callId, key, answer);
+    if (recorded) this.#following.get(callId)?.sendAnswers();
+    return recorded;
   }
 
   #assertOpen(): void {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../core/index.ts';
-import type { Remote, RemoteTask } from './remote.ts';
+import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
 
 export interface DeskLimits {
@@ -18,6 +18,8 @@ const GATHER_MS = 50;
  */
 export class ServerDesk {
   readonly remote: Remote;
+  /** Answers what tasks of the server ask. */
+  readonly onQuestion: OnQuestion | undefined;
   readonly #clock: Clock;
   readonly #limits: DeskLimits;
   readonly #queue: (() => void)[] = [];
@@ -28,8 +30,9 @@ export class ServerDesk {
   #watched: ReadonlySet<string> = new Set();
   #unwatch: (() => void) | undefined;
 
-  constructor(remote: Remote, clock: Clock, limits: DeskLimits) {
+  constructor(remote: Remote, onQuestion: OnQuestion | undefined, clock: Clock, limits: DeskLimits) {
     this.remote = remote;
+    this.onQuestion = onQuestion;
     this.#clock = clock;
     this.#limits = limits;
   }

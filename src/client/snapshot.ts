@@ -1,4 +1,4 @@
-import type { TaskProgress } from '../core/index.ts';
+import type { Question, TaskProgress } from '../core/index.ts';
 import type { CallEnd, CallState } from './call-state.ts';
 import type { CallRecord } from './journal/journal.ts';
 import type { RemoteStatus } from './remote.ts';
@@ -17,6 +17,8 @@ export interface CallSnapshot {
   status?: RemoteStatus;
   statusMessage?: string;
   progress?: TaskProgress;
+  /** What it asks for, by key, and nobody has answered. The words are the server's: show where they come from. */
+  questions?: Record<string, Question>;
   /** Since when the server cannot be asked, in milliseconds since the Unix epoch: what is told here is from before. */
   unreachableSince?: number;
   cancelRequested: boolean;
@@ -29,6 +31,7 @@ export interface CallSnapshot {
 /** What only whoever follows a call knows of it. */
 export interface LiveFacts {
   progress?: TaskProgress;
+  questions?: ReadonlyMap<string, Question>;
   unreachableSince?: number;
 }
 
@@ -49,6 +52,7 @@ export function snapshotOf(
     ...(task !== undefined && { status: task.status }),
     ...(task?.statusMessage !== undefined && { statusMessage: task.statusMessage }),
     ...(progress !== undefined && { progress }),
+    ...(live.questions !== undefined && live.questions.size > 0 && { questions: Object.fromEntries(live.questions) }),
     ...(live.unreachableSince !== undefined && { unreachableSince: live.unreachableSince }),
     cancelRequested,
     followed: followed && state.phase !== 'ended',

@@ -29,6 +29,9 @@ export class ScriptedRemote implements Remote {
   onStart: Doing<StartRequest, Started> = (request) => ({ kind: 'task', task: this.newTask(request) });
   onGet: Doing<string, RemoteTask> = (taskId) => this.task(taskId);
   onOutcome: Doing<string, Outcome> = (taskId) => this.task(taskId).outcome as Outcome;
+  /** Answers that were taken, in the order in which they came. */
+  readonly answers: Record<string, Answer>[] = [];
+  onAnswer: (answers: ReadonlyMap<string, Answer>) => void = () => {};
   onCancel: Doing<string, void> = () => {};
   watch?: NonNullable<Remote['watch']>;
   readonly #clock: ManualClock | undefined;
@@ -53,8 +56,12 @@ export class ScriptedRemote implements Remote {
     return this.#do(() => this.onOutcome(taskId, signal));
   }
 
-  async answer(taskId: string, _answers: ReadonlyMap<string, Answer>): Promise<void> {
+  answer(taskId: string, answers: ReadonlyMap<string, Answer>): Promise<void> {
     this.#note({ method: 'answer', taskId });
+    return this.#do(() => {
+      this.onAnswer(answers);
+      this.answers.push(Object.fromEntries(answers));
+    });
   }
 
   cancel(taskId: string): Promise<void> {

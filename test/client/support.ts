@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import {
   type ConnectedServer,
+  type OnQuestion,
   openTaskClient,
   type TaskClient,
   type TaskClientOptions,
@@ -26,15 +27,19 @@ export function journalFile(): string {
 
 /** A client on a clock that stands still, connected to one scripted server named `ci`. */
 export async function stage(
-  options: Partial<TaskClientOptions> & { prepare?: (remote: ScriptedRemote) => void; on?: ScriptedRemote } = {},
+  options: Partial<TaskClientOptions> & {
+    prepare?: (remote: ScriptedRemote) => void;
+    on?: ScriptedRemote;
+    onQuestion?: OnQuestion;
+  } = {},
 ): Promise<Stage> {
-  const { prepare, on, ...own } = options;
+  const { prepare, on, onQuestion, ...own } = options;
   const clock = (own.clock as ManualClock | undefined) ?? new ManualClock();
   const client = await openTaskClient({ journal: ':memory:', ...own, clock });
   onTestFinished(() => client.close());
   const remote = on ?? new ScriptedRemote(clock);
   prepare?.(remote);
-  const server = await client.connect('ci', { remote: () => remote });
+  const server = await client.connect('ci', { remote: () => remote, ...(onQuestion && { onQuestion }) });
   return { clock, client, remote, server };
 }
 

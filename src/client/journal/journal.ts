@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import {
+  type Answer,
   type Clock,
   encodeJson,
   type JsonObject,
@@ -144,6 +145,26 @@ export class Journal {
     return (await this.#write(() => run(this.#q.cancel, { id: callId }), true)) > 0;
   }
 
+  /** Resolves once the answer is on disk. False: the question had one, or the call is over. */
+  answer(callId: string, key: string, answer: Answer): Promise<boolean> {
+    const q = this.#q;
+    const row = { call_id: callId, question_key: key, answer: encodeJson(answer, 'answer') };
+    return this.#write(function* () {
+      const call = yield* one(q.call, { id: callId });
+      if (call === undefined || call.phase === 'ended') return false;
+      return (yield* run(q.insertAnswer, row)) > 0;
+    }, true);
+  }
+
+  async retractAnswer(callId: string, key: string): Promise<void> {
+    await this.#write(() => run(this.#q.deleteAnswer, { id: callId, key }), false);
+  }
+
+  async answers(callId: string): Promise<Map<string, Answer>> {
+    const rows = await this.#commits.read(() => all(this.#q.answers, { id: callId }));
+    return new Map(rows.map(({ question_key: key, answer }) => [key, JSON.parse(answer) as Answer]));
+  }
+
   /** Of the calls held by this process, those that are to be cancelled. */
   async cancelRequests(): Promise<string[]> {
     const rows = await this.#commits.read(() => all(this.#q.cancelled, { owner: this.owner }));
@@ -227,6 +248,7 @@ export class Journal {
       const rows = yield* all(q.forgettable, { now: before, limit: FORGET_AT_A_TIME });
       for (const { call_id: id } of rows) {
         yield* run(q.deleteEnding, { id });
+        yield* run(q.deleteAnswers, { id });
         yield* run(q.deleteCall, { id });
       }
       return rows.length;

@@ -36,6 +36,8 @@ export interface JournalSchema {
     ended_at: number;
     acknowledged_at: number | null;
   };
+  /** What was answered to questions of open calls, the first answer to each. */
+  answers: { call_id: string; question_key: string; answer: string };
   /** Who follows calls. A beat that stands still for the length of a lease is that of the dead. */
   owners: { id: string; beat: number };
 }
@@ -54,6 +56,9 @@ create table endings (
 );
 create index endings_unread on endings (seq) where acknowledged_at is null;
 create index endings_read on endings (acknowledged_at) where acknowledged_at is not null;
+create table answers (
+  call_id text not null, question_key text not null, answer text not null, primary key (call_id, question_key)
+) without rowid;
 create table owners (id text primary key not null, beat integer not null);
 create trigger ended_is_final before update of phase, state on calls when old.phase = 'ended'
 begin select raise(abort, 'an ended call never changes'); end;

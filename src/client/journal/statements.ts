@@ -125,6 +125,19 @@ function build() {
       db.selectFrom('endings').select('call_id').where('acknowledged_at', '<=', now).limit(limit),
     ),
     deleteEnding: compile<{ id: string }>(db.deleteFrom('endings').where('call_id', '=', id)),
+    insertAnswer: compile<JournalSchema['answers']>(
+      db
+        .insertInto('answers')
+        .values({ call_id: slot('call_id'), question_key: slot('question_key'), answer: slot('answer') })
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+    answers: compile<{ id: string }, JournalSchema['answers']>(
+      db.selectFrom('answers').selectAll().where('call_id', '=', id),
+    ),
+    deleteAnswer: compile<{ id: string; key: string }>(
+      db.deleteFrom('answers').where('call_id', '=', id).where('question_key', '=', slot<string>('key')),
+    ),
+    deleteAnswers: compile<{ id: string }>(db.deleteFrom('answers').where('call_id', '=', id)),
     deleteCall: compile<{ id: string }>(db.deleteFrom('calls').where('id', '=', id)),
   };
 }
