@@ -56,7 +56,9 @@ class StdioEpisode {
   constructor(channel: StdioChannel, modern: boolean) {
     this.#channel = channel;
     this.#modern = modern;
-    this.#connection = createWireValidator().connection({ revision: modern ? '2026-07-28' : '2025-11-25' });
+    this.#connection = createWireValidator({ envelopedHandshake: 'accept' }).connection({
+      revision: modern ? '2026-07-28' : '2025-11-25',
+    });
     channel.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
   }
 

@@ -56,7 +56,10 @@ export class World {
 
   private constructor({ target, chance, census, uuids, plant }: WorldParts) {
     this.target = target;
-    this.validator = createWireValidator({ firstDraft: target.firstDraft === true });
+    this.validator = createWireValidator({
+      firstDraft: target.firstDraft === true,
+      envelopedHandshake: 'accept',
+    });
     this.census = census;
     this.#uuids = uuids;
     this.#chance = chance.fork();

@@ -14,6 +14,8 @@ export interface WireValidatorOptions {
    * both revisions allow only a string, an integer, or nothing. @default 'refuse'
    */
   nullErrorId?: 'refuse' | 'accept';
+  /** Whether an `initialize` with an envelope of 2026-07-28 may be answered as a handshake. @default 'refuse' */
+  envelopedHandshake?: 'refuse' | 'accept';
   /** The server speaks the first draft of tasks in sessions before 2025-11-25. @default false */
   firstDraft?: boolean;
 }
@@ -43,6 +45,7 @@ export interface WireValidator {
 export function createWireValidator({
   nullErrorId = 'refuse',
   firstDraft = false,
+  envelopedHandshake = 'refuse',
 }: WireValidatorOptions = {}): WireValidator {
   const violations: Violation[] = [];
   const histories = new TaskHistories();
@@ -57,6 +60,7 @@ export function createWireValidator({
       ...more,
       nullErrorId,
       firstDraft,
+      envelopedHandshake,
       count: () => {
         checked += 1;
       },

@@ -58,6 +58,8 @@ export interface ConnectionOptions {
   session?: boolean;
   /** JSON-RPC wants `id: null` where the request's id could not be read, the schema wants none. */
   nullErrorId: 'refuse' | 'accept';
+  /** What an `initialize` is that carries an envelope of 2026-07-28, where the SDK takes it for a handshake. @default 'refuse' */
+  envelopedHandshake?: 'refuse' | 'accept';
   /** The server speaks the first draft of tasks in sessions before 2025-11-25. @default false */
   firstDraft?: boolean;
 }
@@ -183,9 +185,7 @@ export class WireConnection {
   #result(request: OpenRequest | undefined, message: Json): Problem[] {
     if (!request) return [{ path: '/id', reason: 'must be the id of an open request' }];
     const { method } = request;
-    // Whatever else is in its `_meta`, a handshake is one, unless that is an envelope of the later revision, which has none.
-    const handshake = method === 'initialize' && !isEnvelope(objectAt(request.params, '_meta'));
-    const revision = handshake ? '2025-11-25' : request.revision;
+    const revision = this.#isHandshake(request) ? '2025-11-25' : request.revision;
     const result = message['result'];
     if (!isObject(result)) return [{ path: '/result', reason: 'must be an object' }];
     const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
@@ -244,7 +244,7 @@ export class WireConnection {
   }
 
   #error(request: OpenRequest | undefined, connection: WireRevision, message: Json): Problem[] {
-    const revision = request?.revision ?? connection;
+    const revision = request && this.#isHandshake(request) ? '2025-11-25' : (request?.revision ?? connection);
     const tolerated = message['id'] === null && this.#options.nullErrorId === 'accept';
     const { id, ...anonymous } = message;
     const error = objectAt(message, 'error');
@@ -296,6 +296,12 @@ export class WireConnection {
       return [...schemaProblems(...definition, message), ...own];
     }
     return [{ path: '/method', reason: `must be no request: a server of ${revision} does not send ${method}` }];
+  }
+
+  /** Whatever else is in its `_meta`, a handshake is one, unless that is an envelope of the later revision, which has none. */
+  #isHandshake({ method, params }: OpenRequest): boolean {
+    const accepted = this.#options.envelopedHandshake === 'accept' || !isEnvelope(objectAt(params, '_meta'));
+    return method === 'initialize' && accepted;
   }
 
   #speaksFirstDraft({ revision, version }: OpenRequest, agreed: string | undefined): boolean {
