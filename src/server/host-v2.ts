@@ -77,7 +77,7 @@ export function hostOn(mcp: McpServer): Host {
       const version = mcp.server.getNegotiatedProtocolVersion();
       if (version === undefined) return undefined;
       const client = readClient(mcp.server.getClientVersion());
-      const capabilities = declaredCapabilities(mcp.server.getClientCapabilities());
+      const capabilities = declaredCapabilities(mcp.server.getClientCapabilities(), version);
       return { id, version, capabilities, ...(client !== undefined && { client }) };
     },
     // All that is connected for longer than a request is stdio.

@@ -28,7 +28,7 @@ const legacyTasks = { requests: { elicitation: { create: {} } }, list: {}, cance
 export const sessions = {
   tasks: { version: '2025-11-25', capabilities: { ...all, tasks: legacyTasks } },
   asked: { version: '2025-11-25', capabilities: { elicitation: {} } },
-  june: { version: '2025-06-18', capabilities: { elicitation: {} } },
+  june: { version: '2025-06-18', capabilities: { elicitation: { form: {}, url: {} } } },
   march: { version: '2025-03-26', capabilities: {} },
   first: { version: '2024-11-05', capabilities: {} },
 } as const;

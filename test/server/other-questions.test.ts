@@ -50,6 +50,16 @@ const inputs = [
   },
 ] as const;
 
+describe('a page to visit', () => {
+  it('is nothing to ask a client for whose version has no such question, whatever it declares', async () => {
+    const served = serve(register);
+    const peer = await LegacyPeer.connect(served, { version: '2025-06-18', capabilities: all });
+    const { others, result } = await peer.call('visit');
+    expect(others).toEqual([]);
+    expect(JSON.stringify(result)).toContain('https://pay.example/1');
+  });
+});
+
 describe.each(inputs)('$asked.method of a task', ({ tool, key, asked, reply, bad, result }) => {
   it('is an input request on 2026-07-28, answered by tasks/update [G3-S-31]', async () => {
     const { peer, reaches } = serve(register);

@@ -1,5 +1,6 @@
 import { ANONYMOUS_PRINCIPAL, isJsonObject, type Principal, type RequestorAbilities } from '../../core/index.ts';
 import { samplesAsTask } from '../rev-sep-1686/capabilities.ts';
+import { REVISION } from './names.ts';
 
 /** Whether a tool may, must or must not run as a task. */
 export type TaskSupport = 'forbidden' | 'optional' | 'required';
@@ -58,12 +59,13 @@ export function toolExecution(support: TaskSupport): { taskSupport: TaskSupport 
 /**
  * What the client declared at `initialize`; the extension of later revisions says nothing here.
  * @param clientCapabilities as received
+ * @param version of the session: before 2025-11-25 a question had one mode, and nobody could be sent to a page
  * @see 2025-11-25 tasks, "Client Capabilities"; elicitation, "Capabilities"
  */
-export function declaredCapabilities(clientCapabilities: unknown): DeclaredCapabilities {
+export function declaredCapabilities(clientCapabilities: unknown, version: string = REVISION): DeclaredCapabilities {
   const declared = (...path: string[]): boolean => isJsonObject(at(clientCapabilities, path));
   const elicitation = declared('elicitation');
-  const url = declared('elicitation', 'url');
+  const url = version >= REVISION && declared('elicitation', 'url');
   return {
     // An empty capability stands for form mode, which is what it meant before modes existed.
     abilities: {

@@ -27,11 +27,12 @@ export function readInitialize(message: unknown, id: string, supported: readonly
   if (!isJsonObject(message) || message.method !== 'initialize' || !isJsonObject(message.params)) return undefined;
   const { protocolVersion, capabilities, clientInfo } = message.params;
   const asked = typeof protocolVersion === 'string' ? protocolVersion : '';
+  const version = supported.includes(asked) ? asked : (supported[0] ?? asked);
   const client = readClient(clientInfo);
   return {
     id,
-    version: supported.includes(asked) ? asked : (supported[0] ?? asked),
-    capabilities: declaredCapabilities(capabilities),
+    version,
+    capabilities: declaredCapabilities(capabilities, version),
     ...(client !== undefined && { client }),
     ...(isJsonObject(capabilities) && fits(capabilities) && { declared: capabilities }),
   };

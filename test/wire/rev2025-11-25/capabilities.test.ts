@@ -53,6 +53,12 @@ describe('what a client declared', () => {
     expect(declaredCapabilities({ elicitation })).toMatchObject({ abilities: { form, url } });
   });
 
+  it.each(['2025-06-18', '2025-03-26', '2024-11-05'])('before there were modes, in %s: forms alone', (version) => {
+    for (const elicitation of [{}, { url: {} }, { form: {}, url: {} }]) {
+      expect(declaredCapabilities({ elicitation }, version)).toMatchObject({ abilities: { form: true, url: false } });
+    }
+  });
+
   it.each([
     [{}, false],
     [{ sampling: {} }, true],
