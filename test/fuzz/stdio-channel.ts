@@ -38,6 +38,12 @@ export class StdioChannel {
       this.#waiting.delete(number);
     });
     this.#ready = this.#hear(0);
+    this.#ready.catch(() => {}); // Whoever asks is told.
+  }
+
+  /** Resolves once it serves. */
+  async ready(): Promise<void> {
+    await this.#ready;
   }
 
   /** @throws when the process is gone */

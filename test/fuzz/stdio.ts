@@ -68,6 +68,7 @@ class StdioEpisode {
 
   /** Who does not begin with a modern message has a connection for the revisions before. */
   async begin(): Promise<void> {
+    await this.#channel.ready();
     if (!this.#modern) await this.#ping();
   }
 
