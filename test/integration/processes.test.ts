@@ -164,7 +164,7 @@ describe('a handler that listens to nobody', { timeout: 60_000 }, () => {
     const cancelled = await site.front.get(taskId);
     const next = await site.front.call('quick', {});
     expect(await site.over(next.taskId)).toMatchObject(says(`quick by ${worker.pid}`));
-    expect(worker.stderr).toContain('ignores its signal');
+    await until('its operator to be told', () => worker.stderr.includes('ignores its signal') || undefined);
     site.open('go');
     await site.noted(taskId, 'made', worker);
     const last = await site.front.call('quick', {});
