@@ -41,8 +41,9 @@ export function clientOf(url: string, send: Send = (asked) => fetch(asked)): Cli
     );
     const message = answerIn(await response.text(), response.headers.get('content-type') ?? '');
     const error = message['error'] as { code: number; message: string } | undefined;
-    // -32603: the server cannot reach its store, or is about to end. It may be asked again.
-    if (error !== undefined && error.code !== -32603) throw new Refusal(`${method}: ${error.code} ${error.message}`);
+    // The server cannot reach its store (-32603), or is about to end (503). It may be asked again.
+    const later = error?.code === -32603 || response.status === 503;
+    if (error !== undefined && !later) throw new Refusal(`${method}: ${error.code} ${error.message}`);
     if (error !== undefined) throw new Error(error.message);
     return message['result'] as Json;
   };
