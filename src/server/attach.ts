@@ -1,4 +1,4 @@
-import type { Principal, StandardSchema } from '../core/index.ts';
+import type { Principal } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
 import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
 import { withInvalidParams } from '../wire/invalid-params.ts';
@@ -21,12 +21,6 @@ import type { Serving } from './serving.ts';
 import { registerTaskMethods } from './task-methods.ts';
 import { viewOf } from './tool-view.ts';
 
-/** The schemas of a tool as every server instance registers them: made once, since instances come per request. */
-interface ServedSchemas {
-  input: StandardSchema<unknown, RawArguments> | undefined;
-  output: StandardSchema | undefined;
-}
-
 /** Which instance tasks are put on. */
 export interface Instance {
   era: 'legacy' | 'modern';
@@ -39,8 +33,6 @@ export interface Instance {
   /** It serves one request about a task that is there already, so it needs no tools. */
   polled: boolean;
 }
-
-const servedSchemas = new WeakMap<RegisteredTaskTool, ServedSchemas>();
 
 /**
  * Puts the tools and the task methods on a server that is not connected yet, by public means only: ordinary
@@ -111,18 +103,10 @@ function offerOf({ tools, prompts, resources }: Tasks): v16.Offer {
 
 function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts): void {
   const { inputSchema, outputSchema, ...config } = tool.config;
-  let schemas = servedSchemas.get(tool);
-  if (schemas === undefined) {
-    schemas = {
-      input: inputSchema && rememberingRaw(inputSchema),
-      output: outputSchema && convertedOnce(outputSchema),
-    };
-    servedSchemas.set(tool, schemas);
-  }
   const hosted = {
     ...config,
-    ...(schemas.input !== undefined && { inputSchema: schemas.input }),
-    ...(schemas.output !== undefined && { outputSchema: schemas.output }),
+    ...(inputSchema !== undefined && { inputSchema: rememberingRaw(inputSchema) }),
+    ...(outputSchema !== undefined && { outputSchema: convertedOnce(outputSchema) }),
     ...(parts.peer.era === 'legacy' && { execution: v25.toolExecution(tool.support) }),
   };
   const noArguments: RawArguments = { raw: {}, parsed: {} };

@@ -13,7 +13,7 @@ export interface RawArguments {
  * makes of them (dates, defaults, classes) may not survive as JSON. It refuses nothing but reports, since a call without
  * the capability it needs has to be told that first.
  */
-export function rememberingRaw(schema: StandardSchema): StandardSchema<unknown, RawArguments> {
+export const rememberingRaw = oncePer((schema: StandardSchema): StandardSchema<unknown, RawArguments> => {
   const { jsonSchema } = convertedOnce(schema)['~standard'];
   const { validate } = schema['~standard'];
   return {
@@ -29,14 +29,27 @@ export function rememberingRaw(schema: StandardSchema): StandardSchema<unknown, 
       jsonSchema,
     },
   };
-}
+});
 
 /** The same schema, converted to JSON Schema once and not for every request that lists or calls the tool. */
-export function convertedOnce(schema: StandardSchema): StandardSchema {
+export const convertedOnce = oncePer((schema: StandardSchema): StandardSchema => {
   const { vendor, validate } = schema['~standard'];
   const input = once(() => toJsonSchema(schema, 'input'));
   const output = once(() => toJsonSchema(schema, 'output'));
   return { '~standard': { version: 1, vendor, validate, jsonSchema: { input, output } } };
+});
+
+/** Made once for each schema, since servers come per request. */
+function oncePer<Made>(make: (schema: StandardSchema) => Made): (schema: StandardSchema) => Made {
+  const made = new WeakMap<StandardSchema, Made>();
+  return (schema) => {
+    let known = made.get(schema);
+    if (known === undefined) {
+      known = make(schema);
+      made.set(schema, known);
+    }
+    return known;
+  };
 }
 
 function once<Value>(make: () => Value): () => Value {
