@@ -5,7 +5,7 @@ export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValu
 export { indented, logText, MAX_LOG_LINE_BYTES, onOneLine } from './log-text.ts';
 export type { Logger } from './logger.ts';
 export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './polling.ts';
-export { ANONYMOUS_PRINCIPAL, LOCAL_PRINCIPAL, type Principal, principalKey } from './principal.ts';
+export { ANONYMOUS_PRINCIPAL, isAnonymous, LOCAL_PRINCIPAL, type Principal, principalKey } from './principal.ts';
 export { type Answer, type InputRequests, type Question, questionKey, questionText } from './question.ts';
 export { newTaskId, type RandomSource, randomFraction, shortId, systemRandom, type TaskId } from './random.ts';
 export { Recent } from './recent.ts';

@@ -17,3 +17,8 @@ export const LOCAL_PRINCIPAL: Principal = { subject: 'local' };
 
 /** Callers of a listener that is open to the network without authentication. Their task ids are their only key. */
 export const ANONYMOUS_PRINCIPAL: Principal = { subject: 'anonymous' };
+
+/** Whether all there is to tell this caller from others is what it knows. */
+export function isAnonymous({ subject }: Principal): boolean {
+  return subject === ANONYMOUS_PRINCIPAL.subject;
+}

@@ -13,6 +13,11 @@ import type { ServerContext } from './sdk.ts';
 /** Which kind of requests an instance serves: those that say everything themselves, or those of a session. */
 export type Peer = { era: 'modern' } | { era: 'legacy'; session: () => Session | undefined };
 
+/** The session of a request; empty where there is none. */
+export function sessionIdOf(peer: Peer): string {
+  return peer.era === 'legacy' ? (peer.session()?.id ?? '') : '';
+}
+
 /** Who is asking, and what is known of what it can take. */
 export interface Caller {
   principal: Principal;

@@ -1,16 +1,13 @@
 import * as v16 from '../wire/rev-sep-1686/index.ts';
-import { decodeCursor, encodeCursor, mayList, methodNotFound } from '../wire/rev2025-11-25/index.ts';
-import { callerOf } from './caller.ts';
+import { mayList, methodNotFound } from '../wire/rev2025-11-25/index.ts';
+import { callerOf, sessionIdOf } from './caller.ts';
 import type { MethodHandler } from './host.ts';
+import { listPage } from './list-page.ts';
 import { asListed } from './listed-result.ts';
 import { decoded } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { asThrown } from './rpc-error.ts';
 import type { ServerContext } from './sdk.ts';
-import { sealOf } from './seals.ts';
-
-/** Tasks on a page of a list. */
-const PAGE = 50;
 
 /** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/delete` of the first draft. @see SEP-1686, section 3 */
 export function firstDraftMethods(parts: ServingParts): Record<string, MethodHandler> {
@@ -21,7 +18,7 @@ export function firstDraftMethods(parts: ServingParts): Record<string, MethodHan
   const named = async (params: unknown, ctx: ServerContext) => {
     const taskId = decoded(v16.decodeTaskId(params));
     const { principal } = callerOf(ctx, peer, principalOf);
-    const session = peer.era === 'legacy' ? (peer.session()?.id ?? '') : '';
+    const session = sessionIdOf(peer);
     const kept = v16.keepTaskId(taskId, session, principal);
     const known = kept === undefined ? undefined : await engine.named(kept, principal);
     return { taskId, known: known ?? taskId, principal };
@@ -43,12 +40,9 @@ export function firstDraftMethods(parts: ServingParts): Record<string, MethodHan
     [list]: async (params, ctx) => {
       const { principal } = callerOf(ctx, peer, principalOf);
       if (!mayList(principal)) throw asThrown(methodNotFound(`Method not found: ${list}`));
-      const seal = await sealOf(tasks);
-      const cursor = decoded(decodeCursor(params, principal, seal));
-      const page = await engine.list(principal, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
-      const next = page.nextCursor === undefined ? undefined : encodeCursor(page.nextCursor, principal, seal);
+      const page = await listPage(params, principal, tasks);
       const entries = page.tasks.map((task) => ({ task, taskId: v16.taskIdOf(task) }));
-      return v16.encodeList(entries, engine.clock.now(), next);
+      return v16.encodeList(entries, engine.clock.now(), page.nextCursor);
     },
     [remove]: async (params, ctx) => {
       const { taskId, known, principal } = await named(params, ctx);

@@ -1,9 +1,7 @@
 import { isTerminal, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { negotiateMethod } from '../wire/negotiate.ts';
 import {
-  decodeCursor,
   decodeTaskId,
-  encodeCursor,
   encodeList,
   encodePayload,
   encodeTask,
@@ -17,19 +15,16 @@ import {
   type TasksCapability,
 } from '../wire/rev2025-11-25/index.ts';
 import { wordsFor } from '../wire/words.ts';
-import { callerOf } from './caller.ts';
+import { callerOf, sessionIdOf } from './caller.ts';
 import { firstDraftMethods } from './first-draft-methods.ts';
 import type { Host, MethodHandler as Method } from './host.ts';
+import { listPage } from './list-page.ts';
 import { asListed } from './listed-result.ts';
 import { decoded, registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
 import { streamOf } from './questions.ts';
 import { asThrown } from './rpc-error.ts';
 import type { ServerContext } from './sdk.ts';
-import { sealOf } from './seals.ts';
-
-/** Tasks on a page of a list. */
-const PAGE = 50;
 
 /**
  * `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of 2025-11-25, as far as `declared` offers them, and those of
@@ -42,48 +37,43 @@ export function registerLegacyTaskMethods(
 ): void {
   const { tasks, peer, principalOf, wording, firstDraft } = parts;
   const { engine } = tasks;
-  const before = firstDraft ? firstDraftMethods(parts) : {};
-  const register = (method: string, handler?: Method): void => {
+  const before: Record<string, Method> = firstDraft ? firstDraftMethods(parts) : {};
+  const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
+  const own: Record<string, Method> = {
+    [METHODS.get]: async (params, ctx) => {
+      const record = await engine.poll(decoded(decodeTaskId(params)), owner(ctx), ctx.mcpReq.signal);
+      return encodeTask(record, engine.clock.now(), wording);
+    },
+    [METHODS.result]: async (params, ctx) => {
+      const ended = asListed(await attend(parts, decoded(decodeTaskId(params)), ctx), tasks);
+      const reply = encodePayload(ended.taskId, ended.state as TerminalState, ended.method);
+      if ('error' in reply) throw asThrown(reply.error);
+      return reply.result;
+    },
+    [METHODS.list]: async (params, ctx) => {
+      const page = await listPage(params, owner(ctx), tasks);
+      return encodeList(page.tasks, engine.clock.now(), page.nextCursor, wording);
+    },
+    [METHODS.cancel]: async (params, ctx) => {
+      const taskId = decoded(decodeTaskId(params));
+      const outcome = await engine.cancel(taskId, owner(ctx), 'cancelled by the client');
+      const record = await engine.get(taskId, owner(ctx));
+      if (outcome === 'already_terminal') throw asThrown(notCancellable(statusOf(record, wording)));
+      return encodeTask(record, engine.clock.now(), wording);
+    },
+  };
+  for (const method of Object.keys({ ...own, ...before })) {
     const negotiated: Method = async (params, ctx) => {
       const { version, clientCapabilities, principal } = callerOf(ctx, peer, principalOf);
       const offered = declared && offeredTo(principal, declared);
       const face = negotiateMethod(method, { version, clientCapabilities, declared: offered, firstDraft });
       if (face.face === 'refused') throw asThrown(face.error);
-      const served = face.revision === REVISION ? handler : before[method];
+      const served = (face.revision === REVISION ? own : before)[method];
       if (served === undefined) throw asThrown(methodNotFound(`Method not found: ${method}`));
       return served(params, ctx);
     };
     registerMethod(host, method, negotiated, tasks);
-  };
-  for (const method of Object.keys(before))
-    if (!Object.values<string>(METHODS).includes(method)) register(method, undefined);
-  const owner = (ctx: ServerContext) => principalOf({ auth: ctx.http?.authInfo });
-
-  register(METHODS.get, async (params, ctx) => {
-    const record = await engine.poll(decoded(decodeTaskId(params)), owner(ctx), ctx.mcpReq.signal);
-    return encodeTask(record, engine.clock.now(), wording);
-  });
-  register(METHODS.result, async (params, ctx) => {
-    const ended = asListed(await attend(parts, decoded(decodeTaskId(params)), ctx), tasks);
-    const reply = encodePayload(ended.taskId, ended.state as TerminalState, ended.method);
-    if ('error' in reply) throw asThrown(reply.error);
-    return reply.result;
-  });
-  register(METHODS.list, async (params, ctx) => {
-    const principal = owner(ctx);
-    const seal = await sealOf(tasks);
-    const cursor = decoded(decodeCursor(params, principal, seal));
-    const page = await engine.list(principal, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    const next = page.nextCursor === undefined ? undefined : encodeCursor(page.nextCursor, principal, seal);
-    return encodeList(page.tasks, engine.clock.now(), next, wording);
-  });
-  register(METHODS.cancel, async (params, ctx) => {
-    const taskId = decoded(decodeTaskId(params));
-    const outcome = await engine.cancel(taskId, owner(ctx), 'cancelled by the client');
-    const record = await engine.get(taskId, owner(ctx));
-    if (outcome === 'already_terminal') throw asThrown(notCancellable(statusOf(record, wording)));
-    return encodeTask(record, engine.clock.now(), wording);
-  });
+  }
 }
 
 /** Waits for the end of a task; meanwhile its questions and its progress go out on the stream of the request. */
@@ -95,7 +85,7 @@ async function attend(parts: ServingParts, taskId: string, ctx: ServerContext): 
   await tasks.engine.get(taskId, principal); // Who has no such task must not stand between its owner and its questions.
   const stream = streamOf(caller, ctx, parts);
   const leave = desk.attend(taskId, stream);
-  const sessionId = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
+  const sessionId = sessionIdOf(parts.peer);
   const report = (record: TaskRecord): void => {
     const { state, progress, progressToken } = record;
     const token = keptToken(sessionId, progressToken);

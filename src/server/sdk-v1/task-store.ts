@@ -1,15 +1,14 @@
 import type { CreateTaskOptions, TaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
 import type { Request, RequestId, Result, Task } from '@modelcontextprotocol/sdk/types.js';
 import {
-  ANONYMOUS_PRINCIPAL,
   DEFAULTS,
   encodeJson,
+  isAnonymous,
   isJsonObject,
   isTerminal,
   type JsonObject,
   type JsonValue,
   type Principal,
-  principalKey,
   StoreClosedError,
   shortId,
   TaskNotFoundError,
@@ -18,8 +17,8 @@ import {
 import type { Tasks } from '../../engine/index.ts';
 import * as v25 from '../../wire/rev2025-11-25/index.ts';
 import { keepSaidStatus, saidStatus, withoutSaidStatus } from '../../wire/said-status.ts';
+import { listPage } from '../list-page.ts';
 import { answerTo, asThrown } from '../rpc-error.ts';
-import { sealOf } from '../seals.ts';
 import { type Origin, originOf } from './origins.ts';
 
 export interface DurableTaskStoreOptions {
@@ -42,8 +41,6 @@ export interface DurableTaskStore extends TaskStore {
 
 type Status = Task['status'];
 
-/** Tasks on a page of a list. */
-const PAGE = 50;
 /** Every poller gets it; more than a line of it belongs elsewhere. */
 const MAX_MESSAGE_LENGTH = 1_000;
 const INTERNAL_ERROR = -32603;
@@ -129,14 +126,8 @@ class HeldTaskStore implements DurableTaskStore {
     return this.#serve('listTasks', async () => {
       const principal = requestor('listTasks').principal();
       if (!v25.mayList(principal)) throw refusal('tasks of callers that nobody knows are not listed');
-      const seal = await sealOf(this.#tasks);
-      const place = v25.decodeCursor(cursor === undefined ? {} : { cursor }, principal, seal);
-      if (!place.ok) throw asThrown(v25.invalidParams(place.message));
-      const from = place.value === undefined ? {} : { cursor: place.value };
-      const page = await this.#tasks.engine.list(principal, { limit: PAGE, ...from });
-      const next =
-        page.nextCursor === undefined ? {} : { nextCursor: v25.encodeCursor(page.nextCursor, principal, seal) };
-      return { tasks: page.tasks.map((task) => this.#encode(task)), ...next };
+      const page = await listPage(cursor === undefined ? {} : { cursor }, principal, this.#tasks);
+      return { ...page, tasks: page.tasks.map((task) => this.#encode(task)) };
     });
   }
 
@@ -212,7 +203,7 @@ class HeldTaskStore implements DurableTaskStore {
 
   #defaultTtlMs(principal: Principal): number | null {
     const { ttlMs = this.#tasks.defaultTtlMs } = this.#options;
-    if (principalKey(principal) !== principalKey(ANONYMOUS_PRINCIPAL)) return ttlMs;
+    if (!isAnonymous(principal)) return ttlMs;
     return Math.min(DEFAULTS.anonymousTtlMs, ttlMs ?? Number.POSITIVE_INFINITY);
   }
 

@@ -1,4 +1,4 @@
-import { ANONYMOUS_PRINCIPAL, isJsonObject, type Principal, type RequestorAbilities } from '../../core/index.ts';
+import { isAnonymous, isJsonObject, type Principal, type RequestorAbilities } from '../../core/index.ts';
 import { samplesAsTask } from '../rev-sep-1686/capabilities.ts';
 import { REVISION } from './names.ts';
 
@@ -48,7 +48,7 @@ export function offeredTo<Capability extends object>(
 
 /** Only who is somebody has tasks of his own: to all anonymous callers, a list would show everyone's. */
 export function mayList(principal: Principal): boolean {
-  return principal.subject !== ANONYMOUS_PRINCIPAL.subject;
+  return !isAnonymous(principal);
 }
 
 /** `execution` of a tool in `tools/list`. @see 2025-11-25 schema, `ToolExecution` */
