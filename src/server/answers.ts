@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type RpcErrorObject, type TerminalState } from '../core/index.ts';
-import type { Reply } from '../wire/outbox.ts';
+import type { Outbox, Reply } from '../wire/outbox.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import { internalError, plainResult } from '../wire/rev2026-07-28/index.ts';
 import type { ServingParts } from './parts.ts';
@@ -53,12 +53,17 @@ export function failure(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
 }
 
-/** What no tool may answer with by itself. */
-export function standInFor(reply: Reply, ctx: ServerContext, { outbox }: ServingParts): Answer {
-  return outbox.standIn(reply, ctx.mcpReq.signal) as Answer;
+/** What no tool may answer with by itself. @param then what becomes of it, see {@link Outbox.standIn} */
+export function standInFor(
+  reply: Reply,
+  ctx: ServerContext,
+  { outbox }: ServingParts,
+  then?: Parameters<Outbox['standIn']>[2],
+): Answer {
+  return outbox.standIn(reply, ctx.mcpReq.signal, then) as Answer;
 }
 
 /** A JSON-RPC error, which the SDK would not let a tool answer with. */
-export function refuse(error: RpcErrorObject, ctx: ServerContext, { outbox }: ServingParts): CallToolResult {
-  return outbox.standIn({ error }, ctx.mcpReq.signal) as CallToolResult;
+export function refuse(error: RpcErrorObject, ctx: ServerContext, parts: ServingParts): Answer {
+  return standInFor({ error }, ctx, parts);
 }

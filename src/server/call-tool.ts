@@ -1,20 +1,14 @@
-import {
-  ANONYMOUS_PRINCIPAL,
-  DEFAULTS,
-  isTerminal,
-  type JsonObject,
-  TaskIdTakenError,
-  type TaskRecord,
-} from '../core/index.ts';
-import type { CreatedTask, Prepared, RegisteredTaskTool } from '../engine/index.ts';
+import { isAnonymous, isTerminal, type JsonObject, type TaskRecord } from '../core/index.ts';
+import type { Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import { COMPANIONS } from '../wire/companions.ts';
 import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
-import { type Answer, failure, refuse } from './answers.ts';
-import { type Caller, callerOf, type Peer } from './caller.ts';
+import { type Answer, failure, refuse, standInFor } from './answers.ts';
+import { type Caller, callerOf, sessionIdOf } from './caller.ts';
+import { createTask, type TaskCall } from './creation.ts';
 import { serveFallback } from './fallback.ts';
 import { firstDraftWish, serveFirstDraft } from './first-draft.ts';
 import { runInline } from './inline.ts';
@@ -22,12 +16,9 @@ import type { ServingParts } from './parts.ts';
 import type { RawArguments } from './raw-schema.ts';
 import { relatedLabels } from './related.ts';
 import { continueRound } from './rounds.ts';
-import { answerTo, chosenError } from './rpc-error.ts';
-import { type CallToolResult, isConnectionClosed, type ServerContext } from './sdk.ts';
+import { answerTo, asThrown, chosenError } from './rpc-error.ts';
+import { isConnectionClosed, type ServerContext } from './sdk.ts';
 import { sessionKnowsTasks } from './tool-view.ts';
-
-/** The task a call led to. */
-export type TaskCall = CreatedTask & { keyed: boolean };
 
 /** Answers one `tools/call`. First the capability, then the arguments, then whatever the tool does. */
 export async function callTool(
@@ -115,56 +106,34 @@ async function create(
   parts: ServingParts,
 ): Promise<TaskCall> {
   const { principal } = caller;
-  const { peer } = parts;
   const key = decodeIdempotencyKey(ctx.mcpReq._meta);
-  if (!key.ok) throw Object.assign(new Error(key.message), v26.invalidParams(key.message));
+  if (!key.ok) throw asThrown(v26.invalidParams(key.message));
   const handled = face.face === 'handle';
   const wish = handled && face.revision === v25.REVISION ? v25.decodeTask(task) : undefined;
-  if (wish?.ok === false) throw Object.assign(new Error(wish.message), v25.invalidParams(wish.message));
-  // Anonymous callers must not find each other's tasks by calling with the same arguments.
-  const known = principal.subject !== ANONYMOUS_PRINCIPAL.subject;
+  if (wish?.ok === false) throw asThrown(v25.invalidParams(wish.message));
   const own = handled && face.revision === v16.REVISION ? wanted : undefined;
-  if (own?.ok === false) throw Object.assign(new Error(own.message), v25.invalidParams(own.message));
-  const ttlMs = lifeOf(tool, known, wish?.value.ttlMs);
-  const idempotencyKey = key.value ?? (known ? tool.dedupe?.(args.parsed, principal) : undefined);
-  const { progressToken } = ctx.mcpReq._meta ?? {};
-  const created = await parts.tasks.engine.create({
-    definition: tool.definition,
-    principal,
-    input: args.raw,
-    ...(prepared?.prepared !== undefined && { prepared: prepared.prepared }),
-    revision: own === undefined ? (caller.version ?? v25.REVISION) : v16.REVISION,
-    // Who waits for the result and cannot be asked meanwhile still has the tools to answer with, unless it has to block.
-    abilities:
-      handled || face.how === 'block' || !parts.companions.has(COMPANIONS.answer)
-        ? caller.abilities
-        : { ...caller.abilities, form: true, url: true },
-    attended: !handled,
-    originRequestId: String(ctx.mcpReq.id),
-    ...own?.value,
-    ...(ttlMs !== undefined && { ttlMs }),
-    ...((wish ?? own) !== undefined &&
-      progressToken !== undefined && { progressToken: keepToken(progressToken, peer) }),
-    ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(!handled && known && tool.joinRunning && { joinOpen: true }),
-    ...(parts.relatedTasks && (await relatedLabels(parts.tasks, ctx.mcpReq._meta, principal))),
-  });
-  // A key of ours does not make one task two: who calls it otherwise would not find it.
-  if (own !== undefined && created.task.requestorTaskId !== own.value.requestorTaskId) throw new TaskIdTakenError();
-  return { ...created, keyed: idempotencyKey !== undefined };
-}
-
-/** Later revisions tell no progress of tasks. */
-function keepToken(token: string | number, peer: Peer): string {
-  return v25.keepToken(peer.era === 'legacy' ? (peer.session()?.id ?? '') : '', token);
-}
-
-/** The life to ask the engine for, which grants what it can; `undefined`: the tool's. */
-function lifeOf({ definition }: RegisteredTaskTool, known: boolean, wished?: number | null): number | undefined {
-  if (wished === null) return Number.MAX_SAFE_INTEGER; // For ever, as far as there is such a thing.
-  if (wished !== undefined || known) return wished;
-  return Math.min(DEFAULTS.anonymousTtlMs, definition.ttlMs ?? Number.POSITIVE_INFINITY);
+  if (own?.ok === false) throw asThrown(v25.invalidParams(own.message));
+  const idempotencyKey = key.value ?? (isAnonymous(principal) ? undefined : tool.dedupe?.(args.parsed, principal));
+  // Who waits for the result and cannot be asked meanwhile still has the tools to answer with, unless it has to block.
+  const answersByTool = !handled && face.how !== 'block' && parts.companions.has(COMPANIONS.answer);
+  return createTask(
+    {
+      definition: tool.definition,
+      input: args.raw,
+      ...(prepared?.prepared !== undefined && { prepared: prepared.prepared }),
+      ...(answersByTool && { abilities: { ...caller.abilities, form: true, url: true } }),
+      own: own?.value,
+      wishedMs: wish?.value.ttlMs,
+      attended: !handled,
+      followed: (wish ?? own) !== undefined,
+      joins: !handled && tool.joinRunning,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(parts.relatedTasks && (await relatedLabels(parts.tasks, ctx.mcpReq._meta, principal))),
+    },
+    caller,
+    ctx,
+    parts,
+  );
 }
 
 /** The task's handle. Until it has left, the task belongs to a request that may still be called off. */
@@ -173,8 +142,8 @@ async function handle(
   revision: TaskRevision,
   ctx: ServerContext,
   parts: ServingParts,
-): Promise<CallToolResult> {
-  const { tasks, outbox, peer, wording, followers } = parts;
+): Promise<Answer> {
+  const { tasks, peer, wording, followers } = parts;
   const { engine, logger } = tasks;
   const { signal } = ctx.mcpReq;
   const callOff = (): void => {
@@ -186,21 +155,21 @@ async function handle(
   };
   const now = engine.clock.now();
   if (revision === v25.REVISION) {
-    const session = peer.era === 'legacy' ? peer.session()?.id : undefined;
+    const session = sessionIdOf(peer);
     const result = v25.encodeHandle(task, now, { ...wording, existing });
     const sent = (): void => {
-      if (session !== undefined && session !== '') followers.follow(session, task);
+      if (session !== '') followers.follow(session, task);
     };
-    return outbox.standIn({ result }, signal, { dropped: callOff, sent }) as CallToolResult;
+    return standInFor({ result }, ctx, parts, { dropped: callOff, sent });
   }
   const record = await settledSoon(task, ctx, parts);
   if (record?.state.status === 'completed') {
     const result = v26.encodeInlinedResult(record.state.result);
-    return outbox.standIn({ result }, ctx.mcpReq.signal) as CallToolResult;
+    return standInFor({ result }, ctx, parts);
   }
   const told = v26.encodeHandle(task, now);
   const result = existing ? { ...told, _meta: { [EXISTING_META_KEY]: true } } : told;
-  return outbox.standIn({ result }, signal, { dropped: callOff }) as CallToolResult;
+  return standInFor({ result }, ctx, parts, { dropped: callOff });
 }
 
 /** The task, if it is over within the time that a server may spend on saving its client the polling. */

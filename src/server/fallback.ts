@@ -1,8 +1,8 @@
 import { pollIntervalMs, type TaskRecord, type TerminalState } from '../core/index.ts';
 import { encodeInlinedResult, encodeInputRequired } from '../wire/rev2026-07-28/index.ts';
 import { type Answer, chosenOf, inlineAnswer, refuse, standInFor } from './answers.ts';
-import type { TaskCall } from './call-tool.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, sessionIdOf } from './caller.ts';
+import type { TaskCall } from './creation.ts';
 import { type Detached, stillRunning, waitingForAnswer } from './detached.ts';
 import { askable, follow } from './follow.ts';
 import { isLeaving } from './leaving.ts';
@@ -55,7 +55,7 @@ export async function serveWaiting(
 ): Promise<Answer> {
   const { task } = call;
   const { signal } = ctx.mcpReq;
-  const session = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
+  const session = sessionIdOf(parts.peer);
   const answered = parts.inFlight.outlives(session, ctx.mcpReq.id, (reason) => callOff(call, reason, parts));
   try {
     const { record, reason } = await follow(task, caller, ctx, parts, { waitMs });

@@ -1,9 +1,9 @@
-import { ANONYMOUS_PRINCIPAL, DEFAULTS, isTerminal, TaskNotFoundError } from '../core/index.ts';
+import { DEFAULTS, isAnonymous, isTerminal, TaskNotFoundError } from '../core/index.ts';
 import type { CreatedTask } from '../engine/index.ts';
 import type { Decoded } from '../wire/decoded.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
-import { type Answer, standInFor } from './answers.ts';
-import type { Caller } from './caller.ts';
+import { type Answer, refuse, standInFor } from './answers.ts';
+import { type Caller, sessionIdOf } from './caller.ts';
 import { follow } from './follow.ts';
 import { isLeaving } from './leaving.ts';
 import { asListed } from './listed-result.ts';
@@ -29,7 +29,7 @@ export async function serveFirstDraft(
   const { tasks, peer, inFlight, followers } = parts;
   const { signal, id } = ctx.mcpReq;
   const taskId = v16.taskIdOf(task);
-  const session = peer.era === 'legacy' ? (peer.session()?.id ?? '') : '';
+  const session = sessionIdOf(peer);
   const cancel = (reason: unknown): void => {
     const why = typeof reason === 'string' && reason !== '' ? reason : 'cancelled by the client';
     tasks.engine.cancel(task.taskId, task.principal, why).catch((error) => {
@@ -53,7 +53,7 @@ export async function serveFirstDraft(
     if (!signal.aborted) {
       answered();
       if (error instanceof TaskNotFoundError) return standInFor(v16.encodeGone(), ctx, parts);
-      return standInFor({ error: answerTo(error, task.name, tasks) }, ctx, parts);
+      return refuse(answerTo(error, task.name, tasks), ctx, parts);
     }
     // Whose connection breaks has cancelled nothing, nor has anybody when it is the server that leaves.
     if (!isConnectionClosed(signal.reason) && !isLeaving(tasks)) {
@@ -75,9 +75,8 @@ export function firstDraftWish(
   const wish = v16.decodeTask(ctx.mcpReq._meta);
   if (wish?.ok !== true) return wish;
   const { keepAliveMs = keepResultMs } = wish.value;
-  const longestMs =
-    principal.subject === ANONYMOUS_PRINCIPAL.subject ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
-  const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, peer.session()?.id ?? '', principal);
+  const longestMs = isAnonymous(principal) ? DEFAULTS.anonymousTtlMs : Number.MAX_SAFE_INTEGER;
+  const requestorTaskId = v16.keepTaskId(wish.value.requestorTaskId, sessionIdOf(peer), principal);
   if (requestorTaskId === undefined) return undefined; // Nobody could say later whose task it is.
   return { ok: true, value: { requestorTaskId, keepAliveMs: Math.min(keepAliveMs ?? longestMs, longestMs) } };
 }

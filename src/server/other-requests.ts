@@ -1,12 +1,12 @@
-import { ANONYMOUS_PRINCIPAL, DEFAULTS, type JsonValue, TaskIdTakenError, type TaskRecord } from '../core/index.ts';
+import type { JsonValue, TaskRecord } from '../core/index.ts';
 import type { RegisteredTaskPrompt, RegisteredTaskResource } from '../engine/index.ts';
-import { invalidParams } from '../wire/errors.ts';
+import { internalError, invalidParams } from '../wire/errors.ts';
 import { negotiateRequest } from '../wire/negotiate.ts';
-import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
-import { type Answer, standInFor } from './answers.ts';
+import { type Answer, refuse } from './answers.ts';
 import { type Caller, callerOf } from './caller.ts';
+import { createTask } from './creation.ts';
 import { serveWaiting } from './fallback.ts';
 import { firstDraftWish, serveFirstDraft } from './first-draft.ts';
 import type { ServingParts } from './parts.ts';
@@ -17,8 +17,6 @@ import type { ServerContext } from './sdk.ts';
 
 /** A prompt or a resource: what runs as a task, but is no tool. */
 type Work = RegisteredTaskPrompt | RegisteredTaskResource;
-
-const INTERNAL_ERROR = -32603;
 
 /**
  * Answers a `prompts/get` or a `resources/read`. Only the first draft has these as tasks of their clients; everybody else
@@ -50,7 +48,19 @@ export async function serveOther(
     if (v26.hasRound(ctx.mcpReq._meta)) return await continueWaiting(work.definition, caller, ctx, parts, waiting);
     const asked = face.face === 'handle' ? wish : undefined;
     if (asked?.ok === false) throw asThrown(invalidParams(asked.message));
-    const call = await create(work, input, caller, asked?.value, ctx, parts);
+    const call = await createTask(
+      {
+        definition: work.definition,
+        input,
+        own: asked?.value,
+        attended: asked === undefined,
+        followed: asked !== undefined,
+        joins: asked === undefined && (work.task.joinRunning ?? true),
+      },
+      caller,
+      ctx,
+      parts,
+    );
     return await (asked === undefined
       ? serveWaiting(call, caller, ctx, parts, waiting)
       : serveFirstDraft(call, caller, ctx, parts));
@@ -58,37 +68,6 @@ export async function serveOther(
     if (ctx.mcpReq.signal.aborted) throw error; // Nobody is there to be answered.
     throw asThrown(answerTo(error, `${work.definition.method} ${work.name}`, tasks));
   }
-}
-
-async function create(
-  { definition, task: options }: Work,
-  input: JsonValue,
-  caller: Caller,
-  own: { requestorTaskId: string; keepAliveMs: number } | undefined,
-  ctx: ServerContext,
-  parts: ServingParts,
-) {
-  const { principal } = caller;
-  const known = principal.subject !== ANONYMOUS_PRINCIPAL.subject;
-  const joined = own === undefined && known && (options.joinRunning ?? true);
-  const { progressToken } = ctx.mcpReq._meta ?? {};
-  const session = parts.peer.era === 'legacy' ? (parts.peer.session()?.id ?? '') : '';
-  const created = await parts.tasks.engine.create({
-    definition,
-    principal,
-    input,
-    ...own,
-    revision: own === undefined ? (caller.version ?? v25.REVISION) : v16.REVISION,
-    abilities: caller.abilities,
-    attended: own === undefined,
-    originRequestId: String(ctx.mcpReq.id),
-    ...(!known && { ttlMs: Math.min(DEFAULTS.anonymousTtlMs, definition.ttlMs ?? Number.POSITIVE_INFINITY) }),
-    ...(own !== undefined && progressToken !== undefined && { progressToken: v25.keepToken(session, progressToken) }),
-    ...(caller.traceparent !== undefined && { traceparent: caller.traceparent }),
-    ...(joined && { joinOpen: true }),
-  });
-  if (own !== undefined && created.task.requestorTaskId !== own.requestorTaskId) throw new TaskIdTakenError();
-  return { ...created, keyed: false };
 }
 
 /** Runs it within its request, without the store. */
@@ -107,9 +86,7 @@ async function within(
       signal: ctx.mcpReq.signal,
       onProgress: reporter.report,
     });
-    if (state.status === 'failed') throw asThrown(state.error);
-    if (state.status === 'cancelled') throw asThrown(cancelled(state.reason));
-    return plain(definition.method, state.result, parts);
+    return answerOf(ctx, parts)({ method: definition.method, state });
   } finally {
     reporter.stop();
   }
@@ -120,15 +97,17 @@ function waitOf({ task }: Work, { client }: Caller, ctx: ServerContext, { limits
   return task.fallback?.maxBlockMs ?? limits.longestWaitMs({ client, hearsProgress });
 }
 
-function answerOf(ctx: ServerContext, parts: ServingParts): (record: TaskRecord) => Answer {
+function answerOf(ctx: ServerContext, parts: ServingParts): (ended: Pick<TaskRecord, 'method' | 'state'>) => Answer {
   return ({ method, state }) => {
     switch (state.status) {
       case 'completed':
         return plain(method, state.result, parts) as Answer;
       case 'failed':
-        return standInFor({ error: { ...state.error } }, ctx, parts);
+        return refuse({ ...state.error }, ctx, parts);
+      case 'cancelled':
+        return refuse({ ...internalError, message: state.reason ?? 'the task was cancelled' }, ctx, parts);
       default:
-        return standInFor({ error: cancelled(state.status === 'cancelled' ? state.reason : undefined) }, ctx, parts);
+        throw new Error('a task was followed to its end and has none');
     }
   };
 }
@@ -137,14 +116,10 @@ function answerOf(ctx: ServerContext, parts: ServingParts): (record: TaskRecord)
 function lateAnswer(ctx: ServerContext, parts: ServingParts): (record: TaskRecord) => Answer {
   return ({ name }) => {
     const message = `${name} is not ready yet; it goes on, so ask again to wait for it`;
-    return standInFor({ error: { code: INTERNAL_ERROR, message } }, ctx, parts);
+    return refuse({ ...internalError, message }, ctx, parts);
   };
 }
 
 function plain(method: string, result: Parameters<typeof v26.plainResult>[0], { peer }: ServingParts) {
   return peer.era === 'modern' ? v26.plainResult(result) : v25.plainResult(result, method);
-}
-
-function cancelled(reason = 'the task was cancelled') {
-  return { code: INTERNAL_ERROR, message: reason };
 }

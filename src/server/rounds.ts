@@ -1,8 +1,8 @@
 import type { RegisteredTaskTool } from '../engine/index.ts';
 import { decodeResponses, decodeRound, invalidParams } from '../wire/rev2026-07-28/index.ts';
 import { type Answer, refuse } from './answers.ts';
-import type { TaskCall } from './call-tool.ts';
 import type { Caller } from './caller.ts';
+import type { TaskCall } from './creation.ts';
 import { serveFallback, serveWaiting } from './fallback.ts';
 import type { CallLimits } from './limits.ts';
 import type { ServingParts } from './parts.ts';
