@@ -1,6 +1,5 @@
-import { isJsonObject } from '../core/index.ts';
 import { type Offer, withOffer } from './rev-sep-1686/index.ts';
-import { forVersion, REVISION } from './rev2025-11-25/index.ts';
+import { agreedVersion, forVersion, REVISION } from './rev2025-11-25/index.ts';
 
 /**
  * The message as a session of 2025-11-25 or earlier may see it.
@@ -12,9 +11,4 @@ export function forSession(message: unknown, version: string | undefined, offer:
   const plain = forVersion(message, version);
   if (offer === undefined || (agreedVersion(message) ?? version) === REVISION) return plain;
   return withOffer(plain, offer);
-}
-
-function agreedVersion(message: unknown): string | undefined {
-  const result = isJsonObject(message) ? message.result : undefined;
-  return isJsonObject(result) && typeof result.protocolVersion === 'string' ? result.protocolVersion : undefined;
 }
