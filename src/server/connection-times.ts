@@ -1,4 +1,4 @@
-import type { Server, ServerOptions } from 'node:http';
+import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** How long a connection may keep a server waiting, in milliseconds. */
@@ -40,10 +40,13 @@ export function timesOf({ headMs, requestMs, idleMs }: ConnectionTimes): ServerO
  * answer is not there yet is left alone.
  */
 export function dropStalled(server: Server, { stalledMs }: ConnectionTimes): void {
-  const serving = new WeakSet<Socket>();
+  /** Of several requests that came on one connection before their answers, the last: it is answered last. */
+  const serving = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => {
-    serving.add(socket);
-    response.once('close', () => serving.delete(socket));
+    serving.set(socket, response);
+    response.once('close', () => {
+      if (serving.get(socket) === response) serving.delete(socket);
+    });
   });
   // Time without anything read or written. With a listener, what to do about it is up to us, also between two requests.
   server.timeout = stalledMs;

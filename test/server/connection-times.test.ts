@@ -63,6 +63,22 @@ describe('a connection', () => {
     expect(await closed).toContain('late');
   });
 
+  it('whose second request waits for its answer is left alone, though the first has had it', async () => {
+    const waited = deferred();
+    let requests = 0;
+    const dial = await listening({ stalledMs: soon }, async () => {
+      requests += 1;
+      if (requests === 1) return new Response('first');
+      await waited.promise;
+      return new Response('second', { headers: { connection: 'close' } });
+    });
+    const { closed } = dial(`${HEAD}Content-Length: 0\r\n\r\n`.repeat(2));
+    await dial('').closed; // As above.
+    await dial('').closed; // The time is counted from the first answer.
+    waited.resolve();
+    expect(await closed).toContain('second');
+  });
+
   it('whose peer takes nothing is closed, and its stream cancelled', async () => {
     const cancelled = deferred();
     const dial = await listening({ stalledMs: soon }, async () => {
