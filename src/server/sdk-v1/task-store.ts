@@ -100,7 +100,7 @@ class HeldTaskStore implements DurableTaskStore {
     return this.#serve('getTask', async () => {
       const origin = originOf();
       try {
-        const principal = origin?.live === true ? origin.principal() : await this.#ownerOf(taskId);
+        const principal = await this.#principalFor(taskId);
         // A peer that polls has its turn; the SDK's own looks, and the author's, are not polls.
         const polled = origin?.live === true && origin.method === v25.METHODS.get;
         const { engine } = this.#tasks;
@@ -172,8 +172,7 @@ class HeldTaskStore implements DurableTaskStore {
 
   async #cancel(taskId: string, reason: string | undefined): Promise<void> {
     const { engine } = this.#tasks;
-    const origin = originOf();
-    const principal = origin?.live === true ? origin.principal() : await this.#ownerOf(taskId);
+    const principal = await this.#principalFor(taskId);
     if ((await engine.cancel(taskId, principal, reason)) === 'cancelled') return;
     throw asThrown(v25.notCancellable(this.#encode(await engine.get(taskId, principal)).status));
   }
@@ -196,9 +195,13 @@ class HeldTaskStore implements DurableTaskStore {
     if (told === 'not_held') throw refusal('the task is one of a tool of tasks.registerTool, whose handler ends it');
   }
 
-  /** Work in the background belongs to nobody's request; what it knows the id of is its own server's. */
-  async #ownerOf(taskId: string): Promise<Principal> {
-    return (await this.#tasks.inspect.get(taskId)).principal;
+  /**
+   * That of the request that waits for its answer; else the owner of the task. Work in the background belongs to nobody's
+   * request; what it knows the id of is its own server's.
+   */
+  async #principalFor(taskId: string): Promise<Principal> {
+    const origin = originOf();
+    return origin?.live === true ? origin.principal() : (await this.#tasks.inspect.get(taskId)).principal;
   }
 
   #defaultTtlMs(principal: Principal): number | null {
