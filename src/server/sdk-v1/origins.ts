@@ -4,6 +4,7 @@ import type { JSONRPCMessage, MessageExtraInfo } from '@modelcontextprotocol/sdk
 import { type Principal, Recent } from '../../core/index.ts';
 import { STATUS_NOTIFICATION } from '../../wire/rev2025-11-25/index.ts';
 import { defaultPrincipal, type PrincipalOf } from '../principal.ts';
+import { beforeStart } from './oversight.ts';
 
 export interface OwnTasksOptions {
   /**
@@ -100,25 +101,21 @@ function watched(transport: Transport, principalOf: PrincipalOf | undefined): Tr
     origin.live = false;
     waiting.delete(id);
   };
-  const start = transport.start.bind(transport);
-  // The SDK sets its handler first and starts then: nothing comes before, and nothing passes by.
-  transport.start = () => {
+  beforeStart(transport, () => {
     const { onmessage } = transport;
-    if (onmessage !== undefined) {
-      transport.onmessage = (message, extra) => {
-        const handle = () => onmessage(message, extra);
-        if (!isRequest(message)) {
-          // Its answer will not come; the code that runs for it still does.
-          if (isCancelled(message)) waiting.delete(message.params.requestId);
-          return running.run(undefined, handle);
-        }
-        const origin = originFor(message.method, transport, extra, principalOf);
-        waiting.set(message.id, waiting.has(message.id) ? CONTESTED : origin);
-        return running.run(origin, handle);
-      };
-    }
-    return start();
-  };
+    if (onmessage === undefined) return;
+    transport.onmessage = (message, extra) => {
+      const handle = () => onmessage(message, extra);
+      if (!isRequest(message)) {
+        // Its answer will not come; the code that runs for it still does.
+        if (isCancelled(message)) waiting.delete(message.params.requestId);
+        return running.run(undefined, handle);
+      }
+      const origin = originFor(message.method, transport, extra, principalOf);
+      waiting.set(message.id, waiting.has(message.id) ? CONTESTED : origin);
+      return running.run(origin, handle);
+    };
+  });
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if ('result' in message || 'error' in message) answered(message.id);

@@ -48,7 +48,7 @@ function copied<Message extends JSONRPCMessage>(message: Message): Message {
 }
 
 /** In place, once the SDK has put its own handlers on the transport and before the first message can come. */
-export function beforeStart(transport: Transport, change: () => void): void {
+export function beforeStart(transport: Pick<Transport, 'start'>, change: () => void): void {
   const start = transport.start.bind(transport);
   transport.start = () => {
     transport.start = start;
