@@ -1,6 +1,6 @@
 import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { describeIssues, type JsonObject, toJsonSchema } from '../../core/index.ts';
+import { describeIssues, type JsonObject, type StandardSchema, toJsonSchema } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
 import { invalidParams } from '../../wire/errors.ts';
 import { keptArguments, outputSchemaOf, withObjectContent } from '../../wire/rev2025-11-25/index.ts';
@@ -32,10 +32,8 @@ export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host & {
       const { listing, wrapped } = listingOf(tool);
       const call = async (extra: RequestExtra): ReturnType<typeof callback> => {
         const ctx = contextOf(extra);
-        if (inputSchema === undefined) return callback(undefined, ctx);
-        const parsed = await inputSchema['~standard'].validate(keptArguments(extra._meta));
-        if (parsed.issues === undefined) return callback(parsed.value, ctx);
-        const problem = describeIssues(parsed.issues);
+        const { value, problem } = await argumentsOf(extra, inputSchema);
+        if (problem === undefined) return callback(value, ctx);
         return failure(`Input validation error: Invalid arguments for tool ${name}: ${problem}`);
       };
       // Without a schema, since it takes only those of Zod; so it checks no arguments, and hands none on.
@@ -54,10 +52,9 @@ export function hostOn(mcp: McpServer, tasks: Tasks, serving: Serving): Host & {
       mcp.registerPrompt(name, config, async (given: unknown) => {
         const extra = given as RequestExtra;
         const ctx = contextOf(extra);
-        if (argsSchema === undefined) return get(undefined, ctx) as Promise<never>;
-        const parsed = await argsSchema['~standard'].validate(keptArguments(extra._meta));
-        if (parsed.issues === undefined) return get(parsed.value, ctx) as Promise<never>;
-        throw asThrown(invalidParams(`params.arguments of prompt ${name}: ${describeIssues(parsed.issues)}`));
+        const { value, problem } = await argumentsOf(extra, argsSchema);
+        if (problem === undefined) return get(value, ctx) as Promise<never>;
+        throw asThrown(invalidParams(`params.arguments of prompt ${name}: ${problem}`));
       });
       if (argsSchema === undefined) return;
       listings.prompts.set(name, { arguments: promptArguments(toJsonSchema(argsSchema, 'input')) });
@@ -131,6 +128,18 @@ export function answers({ server }: McpServer, method: string): boolean {
   } catch {
     return true;
   }
+}
+
+/** The arguments of a request, which the SDK neither checks nor hands on, as their schema takes them. */
+async function argumentsOf(
+  { _meta }: RequestExtra,
+  schema: StandardSchema | undefined,
+): Promise<{ value: unknown; problem?: string }> {
+  if (schema === undefined) return { value: undefined };
+  const parsed = await schema['~standard'].validate(keptArguments(_meta));
+  return parsed.issues === undefined
+    ? { value: parsed.value }
+    : { value: undefined, problem: describeIssues(parsed.issues) };
 }
 
 /** A stream that somebody else opens is not where the session is told of its tasks. */
