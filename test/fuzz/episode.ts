@@ -1,4 +1,5 @@
 import { Chance } from '../sim/chance.ts';
+import { hearAccidents } from './accidents.ts';
 import { Census } from './census.ts';
 import { Endings } from './endings.ts';
 import { Exchange } from './exchange.ts';
@@ -30,28 +31,16 @@ export class Fuzzer {
   readonly #census = new Census();
   readonly #uuids = new Uuids(new Chance(0));
   readonly #uninstall: (() => void)[];
-  #accident: (what: string, error: unknown) => void = (what, error) => {
-    process.stderr.write(`${what}: ${(error as Error)?.stack ?? String(error)}\n`);
+  #accident = (sentence: string): void => {
+    process.stderr.write(`${sentence}\n`);
     process.exit(1);
   };
 
   constructor() {
-    const listeners = {
-      unhandledRejection: (error: unknown) => this.#accident('nobody handled a rejection', error),
-      uncaughtException: (error: unknown) => this.#accident('an exception was not caught', error),
-      warning: (error: Error) => this.#accident('Node warns', error),
-    };
-    for (const [event, listener] of Object.entries(listeners)) process.on(event, listener);
-    const { error, warn, info } = console;
-    const spoken = (...said: unknown[]): void => this.#accident('something is written past the logger', said[0]);
-    Object.assign(console, { error: spoken, warn: spoken, info: spoken });
     this.#uninstall = [
-      () => Object.assign(console, { error, warn, info }),
+      hearAccidents((sentence) => this.#accident(sentence), ['error', 'warn', 'info']),
       this.#census.install(),
       this.#uuids.install(),
-      () => {
-        for (const [event, listener] of Object.entries(listeners)) process.off(event, listener);
-      },
     ];
   }
 
@@ -64,7 +53,7 @@ export class Fuzzer {
     if (target.serve === undefined) return runOnStdio(steps, seeds);
     const parts = { target, chance: new Chance(...seeds), census: this.#census, uuids: this.#uuids, plant };
     const episode = new Episode(await World.open(parts));
-    this.#accident = (what, error) => episode.find('process', `${what}: ${(error as Error)?.stack ?? String(error)}`);
+    this.#accident = (sentence) => episode.find('process', sentence);
     try {
       for (const step of steps) await episode.take(step);
       await episode.end();

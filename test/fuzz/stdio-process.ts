@@ -2,6 +2,7 @@
 // for the names in a message, lets time pass, and at the end hears what operators were told.
 import { createTaskServer } from '../../src/server/index.ts';
 import { Chance } from '../sim/chance.ts';
+import { hearAccidents } from './accidents.ts';
 import { Census } from './census.ts';
 import { logProblems } from './log.ts';
 import type { StdioAnswer, StdioQuestion } from './stdio-channel.ts';
@@ -23,12 +24,7 @@ const target: Target = {
 };
 
 const problems: string[] = [];
-process.on('warning', (warning) => problems.push(`Node warns: ${warning.stack}`));
-process.on('unhandledRejection', (error) => problems.push(`nobody handled a rejection: ${(error as Error)?.stack}`));
-process.on('uncaughtException', (error) => problems.push(`an exception was not caught: ${error.stack}`));
-const spoken = (...said: unknown[]): void =>
-  void problems.push(`something is written past the logger: ${String(said[0])}`);
-Object.assign(console, { log: spoken, info: spoken, warn: spoken, error: spoken });
+hearAccidents((sentence) => problems.push(sentence), ['log', 'info', 'warn', 'error']);
 
 const chance = new Chance(...process.argv.slice(2).map(Number));
 const world = await World.open({ target, chance, census: new Census(), uuids: new Uuids(chance.fork()) });
