@@ -12,7 +12,7 @@ import { type Finding, isLeak } from '../test/fuzz/findings.ts';
 import { Memory } from '../test/fuzz/memory.ts';
 import { kindOf, minimised } from '../test/fuzz/minimise.ts';
 import { EPISODE } from '../test/fuzz/plan.ts';
-import { messagesIn } from '../test/fuzz/steps.ts';
+import { messagesOf } from '../test/fuzz/steps.ts';
 
 /** Of a kind of finding, this many are told. */
 const MAX_TOLD = 2;
@@ -56,8 +56,7 @@ async function replay(one: Case): Promise<void> {
       writeFileSync(values.save, `${JSON.stringify({ why: kindOf(first), ...shorter }, null, 2)}\n`);
   }
   fuzzer.close();
-  const messages = one.steps.reduce((sum, step) => sum + messagesIn(step), 0);
-  end(messages, findings, true);
+  end(messagesOf(one.steps), findings, true);
 }
 
 /** Every `of`th episode, in this process; tells the parent what it found. */
@@ -72,8 +71,7 @@ async function part(which: string): Promise<void> {
     const { findings } = await fuzzer.run(targetOf(one), one.steps, one.seeds);
     const grown = memory.over();
     if (grown !== undefined) findings.push({ broken: 'memory', sentence: grown, step: one.steps.length });
-    const messages = one.steps.reduce((sum, step) => sum + messagesIn(step), 0);
-    process.send?.({ episode, messages, findings } satisfies PartReport);
+    process.send?.({ episode, messages: messagesOf(one.steps), findings } satisfies PartReport);
   }
   fuzzer.close();
   process.disconnect();

@@ -63,16 +63,12 @@ function statusProblems({ status = 0, send, headers, body, answered, left }: Exc
         return !/^application\/json\b/i.test(type);
       case 429:
         return Number(answered['retry-after']) > 0;
-      case 499:
-        return false;
       default:
         return false;
     }
   };
-  return left || fits()
-    ? []
-    : // Nobody reads it any more.
-      [{ broken: 'status', sentence: `${send.method} was answered with HTTP ${status}` }];
+  if (left || fits()) return []; // What a client has left, nobody reads.
+  return [{ broken: 'status', sentence: `${send.method} was answered with HTTP ${status}` }];
 }
 
 function answerProblems(exchange: Exchange): Problem[] {

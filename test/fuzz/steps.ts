@@ -59,6 +59,11 @@ export interface Raw {
 
 export type Step = Send | Burst | Twin | Pass | Leave | Raw;
 
+/** How many messages these steps send. */
+export function messagesOf(steps: readonly Step[]): number {
+  return steps.reduce((sum, step) => sum + messagesIn(step), 0);
+}
+
 /** How many messages a step sends. */
 export function messagesIn(step: Step): number {
   switch (step.do) {

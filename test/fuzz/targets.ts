@@ -2,7 +2,13 @@ import { completable, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { ANONYMOUS_PRINCIPAL } from '../../src/core/index.ts';
 import type { Tasks } from '../../src/engine/index.ts';
-import { bearerTokens, type CallerAuth, createTaskHandler, createTaskServer } from '../../src/server/index.ts';
+import {
+  bearerTokens,
+  type CallerAuth,
+  createTaskHandler,
+  createTaskServer,
+  type TaskServer,
+} from '../../src/server/index.ts';
 import { authOf } from './cast.ts';
 import type { Who } from './steps.ts';
 
@@ -39,8 +45,7 @@ export const targets: readonly Target[] = [
     speakers: ['ada', 'ada', 'bob', 'bob', 'local', 'nobody'],
     open: false,
     serve(tasks) {
-      const server = createTaskServer(tasks, info, { relatedTasks: true });
-      return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
+      return withoutSockets(createTaskServer(tasks, info, { relatedTasks: true }));
     },
   },
   {
@@ -50,8 +55,7 @@ export const targets: readonly Target[] = [
     open: false,
     firstDraft: true,
     serve(tasks) {
-      const server = createTaskServer(tasks, info, { firstDraft: true });
-      return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
+      return withoutSockets(createTaskServer(tasks, info, { firstDraft: true }));
     },
   },
   {
@@ -82,7 +86,7 @@ export const targets: readonly Target[] = [
           return typeof sub === 'string' ? { subject: `https://id|${sub}` } : ANONYMOUS_PRINCIPAL;
         },
       });
-      return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
+      return withoutSockets(server);
     },
   },
   {
@@ -135,6 +139,10 @@ async function overSockets(url: string, request: Request, more: Record<string, s
   const answered = new Headers(response.headers);
   answered.delete('date'); // Of all that comes, the one thing that depends on when.
   return new Response(response.body, { status: response.status, headers: answered });
+}
+
+function withoutSockets(server: TaskServer): Served {
+  return { fetch: (request, as) => server.fetch(request, told(as)), close: () => server.close() };
 }
 
 function told(as: Who) {
