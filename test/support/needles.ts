@@ -57,7 +57,6 @@ export async function plantNeedles(
   store: TaskStore,
 ): Promise<{ completed: string; failed: string; cancelled: string }> {
   const given: Partial<NewTask> = {
-    principal: OWNER,
     input: { text: needle('argument') },
     prepared: { text: needle('prepared') },
     originRequestId: needle('request id'),
@@ -66,16 +65,14 @@ export async function plantNeedles(
     labels: { label: needle('label') },
   };
   const options = { workerId: 'w', leaseMs: 60_000 };
-  const run = async (more: Partial<NewTask>) => {
-    const { task } = await store.create(aTask({ principal: OWNER, ...more }));
+  const run = async (more: Partial<NewTask>, how: Parameters<TaskStore['create']>[1] = {}) => {
+    const { task } = await store.create(aTask({ principal: OWNER, ...more }), how);
     const [claimed] = await store.claim([task.taskId], options);
     if (claimed === undefined) throw new Error('the task could not be claimed');
     return claimed.lease;
   };
   const idempotency = { key: needle('idempotency key'), requestHash: needle('request hash') };
-  const { task } = await store.create(aTask(given), { idempotency });
-  const [claimed] = await store.claim([task.taskId], options);
-  const lease = (claimed as NonNullable<typeof claimed>).lease;
+  const lease = await run(given, { idempotency });
   await store.report(lease, {
     progress: { progress: 1, message: needle('progress message') },
     statusMessage: needle('status message'),
@@ -90,7 +87,7 @@ export async function plantNeedles(
   await store.ask(lease, 'page', { kind: 'url', message: 'go', url: `https://x.example/${needle('page')}` });
   await store.ask(lease, 'model', { kind: 'sampling', params: { messages: [needle('sampling')] } });
   await store.answer(
-    task.taskId,
+    lease.taskId,
     OWNER,
     new Map([
       [needle('question key'), { action: 'accept', content: { text: needle('answer') } }],
@@ -110,7 +107,7 @@ export async function plantNeedles(
 
   const unwanted = await run({});
   await store.cancel(unwanted.taskId, OWNER, needle('cancel reason'));
-  return { completed: task.taskId, failed: flaky.taskId, cancelled: unwanted.taskId };
+  return { completed: lease.taskId, failed: flaky.taskId, cancelled: unwanted.taskId };
 }
 
 /** Everything a store tells about these tasks, to be compared. */
