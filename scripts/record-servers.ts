@@ -5,18 +5,17 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { FASTMCP, NEWER } from './interop/peers/python.ts';
 import { HttpWire, StdioWire, type Wire } from './recording/wires.ts';
 import { endAll, ended, track } from './support/children.ts';
 import { pythonWith } from './support/toolchains.ts';
 
-/** As `npm run interop` has them, so that one environment serves both. */
-const PACKAGES = ['mcp==2.3.0', 'fastmcp==4.1.4', 'fastmcp-tasks==4.1.4'];
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'test/servers/recordings');
 const program = join(import.meta.dirname, 'recording/fastmcp_tasks_server.py');
 const plain = { capabilities: {} };
 
-const python = await pythonWith(PACKAGES, join(root, '.cache'));
+const python = await pythonWith(NEWER, join(root, '.cache')); // The one of `npm run interop`.
 mkdirSync(folder, { recursive: true });
 try {
   const stdio = new StdioWire(python, [program, 'stdio']);
@@ -98,9 +97,9 @@ async function converse(wire: Wire): Promise<void> {
 function save(transport: 'http' | 'stdio', { lines }: Wire): void {
   const recording = {
     host: 'fastmcp-tasks',
-    version: '4.1.4',
+    version: FASTMCP,
     transport,
-    server: PACKAGES.join(' '),
+    server: NEWER.join(' '),
     negotiated: '2026-07-28',
   };
   const rows = [{ recording }, ...lines].map((line) => `${JSON.stringify(line)}\n`);

@@ -7,7 +7,9 @@ import { NativeProgram, PlainProgram, type ProgramOptions } from './program.ts';
 const SDK_V1 = '1.30.0';
 const SDK_V2 = '2.3.0';
 /** The newest that go together: FastMCP has to be of the very version that its package for tasks names. */
-const FASTMCP = '4.1.4';
+export const FASTMCP = '4.1.4';
+/** All of them in one environment. */
+export const NEWER = [`mcp==${SDK_V2}`, `fastmcp==${FASTMCP}`, `fastmcp-tasks==${FASTMCP}`] as const;
 const cache = join(import.meta.dirname, '../../../.cache');
 
 const running = (command: string, name: string, ...args: string[]): ProgramOptions => ({
@@ -17,8 +19,7 @@ const running = (command: string, name: string, ...args: string[]): ProgramOptio
 });
 
 const older = (): Promise<string> => pythonWith([`mcp==${SDK_V1}`], cache);
-const newer = (): Promise<string> =>
-  pythonWith([`mcp==${SDK_V2}`, `fastmcp==${FASTMCP}`, `fastmcp-tasks==${FASTMCP}`], cache);
+const newer = (): Promise<string> => pythonWith(NEWER, cache);
 
 export const pythonSdkV1: PeerKind = {
   name: `python sdk ${SDK_V1} 2025-11-25`,
