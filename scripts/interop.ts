@@ -16,7 +16,7 @@ import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
 import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
 import { Site, type TransportName } from './interop/site.ts';
 import { endAll } from './support/children.ts';
-import { NotInstallableError } from './support/installed.ts';
+import { NotInstallableError } from './support/fetched.ts';
 
 const KINDS: readonly PeerKind[] = [
   sdkV2,
