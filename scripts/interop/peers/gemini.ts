@@ -19,15 +19,17 @@ const MODEL = 'gemini-2.5-flash';
 /** What its model is asked has this in it; what it asks for purposes of its own has not. */
 const PROMPT = 'Do what the scenario says.';
 const cache = join(import.meta.dirname, '../../../.cache');
+const fetched = (): Promise<Installed> => installed(NAME, VERSION, cache);
 
 export const gemini: PeerKind = {
   name: `gemini-cli ${VERSION}`,
   native: false,
   tellsOnlyText: 'of all',
   server: { detachAfterMs: 300 },
+  prepare: fetched,
   async connect(site) {
     const model = new StandIn();
-    const peer = new Headless(await installed(NAME, VERSION, cache), site, model, await model.listen());
+    const peer = new Headless(await fetched(), site, model, await model.listen());
     await peer.ready();
     return peer;
   },

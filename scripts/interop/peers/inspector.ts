@@ -10,11 +10,13 @@ import type { Site } from '../site.ts';
 const NAME = '@modelcontextprotocol/inspector';
 const VERSION = '2.12.0';
 const cache = join(import.meta.dirname, '../../../.cache');
+const fetched = (): Promise<Installed> => installed(NAME, VERSION, cache);
 
 export const inspector: PeerKind = {
   name: `inspector ${VERSION} 2026-07-28`,
   native: true,
-  connect: async (site) => new CommandLine(await installed(NAME, VERSION, cache), site, 'modern'),
+  prepare: fetched,
+  connect: async (site) => new CommandLine(await fetched(), site, 'modern'),
 };
 
 export const inspectorLegacy: PeerKind = {
@@ -22,7 +24,8 @@ export const inspectorLegacy: PeerKind = {
   native: true,
   // It shows nothing of a failed task but its message.
   server: { isErrorStatus: 'completed' },
-  connect: async (site) => new CommandLine(await installed(NAME, VERSION, cache), site, 'legacy'),
+  prepare: fetched,
+  connect: async (site) => new CommandLine(await fetched(), site, 'legacy'),
 };
 
 class CommandLine implements Peer {

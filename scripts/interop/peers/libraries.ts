@@ -1,6 +1,6 @@
 // Libraries that give tools to agents. They know no tasks: what they get is what a model would read.
 import { join } from 'node:path';
-import { installed } from '../../support/installed.ts';
+import { type Installed, installed } from '../../support/installed.ts';
 import type { PeerKind } from '../peer.ts';
 import { PlainProgram } from './program.ts';
 
@@ -15,12 +15,14 @@ export const langchain: PeerKind = {
 };
 
 function library(name: string, version: string, beside: readonly string[]): PeerKind {
+  const fetched = (): Promise<Installed> => installed(name, version, cache, beside);
   return {
     name: `${name} ${version}`,
     native: false,
     server: { detachAfterMs: 300 },
+    prepare: fetched,
     async connect(site) {
-      const { node, modules } = await installed(name, version, cache, beside);
+      const { node, modules } = await fetched();
       // No reports to whoever made it.
       const env = { OPENAI_AGENTS_DISABLE_TRACING: '1' };
       return PlainProgram.open({ command: node, args: [program, name, modules], env }, site);
