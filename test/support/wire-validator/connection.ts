@@ -191,15 +191,14 @@ export class WireConnection {
     const agreed = method === 'initialize' ? String(result['protocolVersion']) : undefined;
     if (agreed !== undefined && !this.#isAgreed) this.#version = agreed;
     const before = revision === '2026-07-28' && isFromBefore(request);
-    const draft = this.#speaksFirstDraft(request, agreed);
+    const draft = this.#speaksFirstDraft(request.revision, agreed ?? request.version);
     const definition =
       (draft && definitionOf(method)) || definitionOfResult(before ? '2025-11-25' : revision, method, result);
     if (!definition) return [{ path: '/result', reason: `must be an error: ${revision} has no ${method}` }];
     const problems = schemaProblems(...definition, result);
     if (before) problems.push(...fromBeforeProblems(request, result));
     else if (revision === '2026-07-28') problems.push(...this.#modern(request, message['id'], result));
-    else if (draft)
-      problems.push(...firstDraftResultProblems(request, result, { asked: this.#asked, told: this.#told }));
+    else if (draft) problems.push(...firstDraftResultProblems(request, result, this.#told));
     else problems.push(...legacyProblems({ ...request, version: agreed ?? request.version }, result));
     return at('/result', problems);
   }
@@ -265,7 +264,7 @@ export class WireConnection {
 
   #notification(revision: WireRevision, message: Json): Problem[] {
     const method = String(message['method']);
-    const draft = this.#options.firstDraft === true && revision === '2025-11-25' && isBefore(this.#version);
+    const draft = this.#speaksFirstDraft(revision);
     if (draft && method === 'notifications/tasks/created') {
       return firstDraftNotificationProblems(method, message, { asked: this.#asked, told: this.#told });
     }
@@ -288,7 +287,7 @@ export class WireConnection {
 
   #serverRequest(revision: WireRevision, message: Json): Problem[] {
     const method = String(message['method']);
-    const draft = this.#options.firstDraft === true && revision === '2025-11-25' && isBefore(this.#version);
+    const draft = this.#speaksFirstDraft(revision);
     const definition: Definition | undefined =
       (draft && definitionOfRequest(method)) || definitionOfServerRequest(revision, method);
     if (definition) {
@@ -304,9 +303,9 @@ export class WireConnection {
     return method === 'initialize' && accepted;
   }
 
-  #speaksFirstDraft({ revision, version }: OpenRequest, agreed: string | undefined): boolean {
-    if (this.#options.firstDraft !== true || revision !== '2025-11-25') return false;
-    return isBefore(agreed ?? version ?? this.#version);
+  /** @param version the one it is said on. @default that of the connection */
+  #speaksFirstDraft(revision: WireRevision, version = this.#version): boolean {
+    return this.#options.firstDraft === true && revision === '2025-11-25' && isBefore(version);
   }
 
   #requests(): OpenRequest[] {

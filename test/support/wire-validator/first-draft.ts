@@ -44,7 +44,7 @@ interface Created {
 export function firstDraftResultProblems(
   { method, params }: { method: string; params: Json },
   result: Json,
-  { told }: Created,
+  told: Set<string>,
 ): Problem[] {
   const problems: Problem[] = [];
   const refuse = (path: string, reason: string) => problems.push({ path, reason });
