@@ -1,3 +1,4 @@
+import { everyPost } from '../server/peer.ts';
 import { Chance } from '../sim/chance.ts';
 import type { Json } from '../support/messages.ts';
 import { cast, owners } from './cast.ts';
@@ -14,8 +15,6 @@ import { type SessionName, sessions, type Wire, wires } from './wires.ts';
 
 /** Messages of an episode, at least. */
 export const EPISODE = 100;
-
-const everyPost = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 /** What happens in an episode: of the seed, the number of the episode and the target alone. */
 export function plan(seed: number, episode: number, target: Target): Step[] {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { everyPost, headersFor } from '../server/peer.ts';
 import type { Json } from '../support/messages.ts';
 
 export interface Answer {
@@ -136,13 +137,5 @@ export function post(message: Json, more: Record<string, string> = {}): string {
 }
 
 export function headersOf(message: Json): Record<string, string> {
-  const params = message['params'] as Json | undefined;
-  const name = params?.['name'] ?? params?.['taskId'];
-  return {
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': String(message['method']),
-    ...(typeof name === 'string' && { 'mcp-name': name }),
-  };
+  return { ...everyPost, ...headersFor(message) };
 }

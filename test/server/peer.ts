@@ -108,15 +108,16 @@ export class Peer {
   }
 }
 
-const everyPost = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+export const everyPost = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-function headersFor(message: Json): Record<string, string | undefined> {
+/** Those of 2026-07-28 that say what is in the message. */
+export function headersFor(message: Json): Record<string, string> {
   const params = message['params'] as Json | undefined;
   const name = params?.['name'] ?? params?.['taskId'] ?? params?.['uri'];
   return {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': String(message['method']),
-    'mcp-name': typeof name === 'string' ? headerValue(name) : undefined,
+    ...(typeof name === 'string' && { 'mcp-name': headerValue(name) }),
   };
 }
 
