@@ -1,5 +1,5 @@
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from 'kysely';
-import { compile, StatementCompiler, slot } from '../../store/sql/statement.ts';
+import { sql } from 'kysely';
+import { compile, compiler, slot } from '../../store/sql/statement.ts';
 import type { JournalSchema } from './schema.ts';
 
 export type CallRow = Omit<JournalSchema['calls'], 'row_id'>;
@@ -22,14 +22,7 @@ const columns = [
 ] as const satisfies readonly (keyof CallRow)[];
 
 function build() {
-  const db = new Kysely<JournalSchema>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (inner) => new SqliteIntrospector(inner),
-      createQueryCompiler: () => new StatementCompiler(),
-    },
-  });
+  const db = compiler<JournalSchema>();
   const id = slot<string>('id');
   const owner = slot<string>('owner');
   const now = slot<number>('now');

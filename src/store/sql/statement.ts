@@ -1,4 +1,4 @@
-import { type Compilable, SqliteQueryCompiler } from 'kysely';
+import { type Compilable, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 
 export type SqlValue = string | number | null | Uint8Array;
 
@@ -22,11 +22,23 @@ export function slot<Value>(name: string): Value {
  * Writes into the statement what is known when it is compiled, and leaves holes for the rest: there is less to bind call
  * after call, and a partial index can be seen to serve.
  */
-export class StatementCompiler extends SqliteQueryCompiler {
+class StatementCompiler extends SqliteQueryCompiler {
   protected override appendValue(value: unknown): void {
     if (value instanceof Slot) super.appendValue(value);
     else this.appendImmediateValue(value);
   }
+}
+
+/** A Kysely that only compiles; a driver of ours runs what comes out. */
+export function compiler<Schema>(): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new StatementCompiler(),
+    },
+  });
 }
 
 /** One SQL statement, compiled once and run often. */
@@ -38,7 +50,7 @@ export interface Statement<Args, Row> {
   readonly row?: Row;
 }
 
-/** Compiles a query whose unknown values are slots, by a Kysely that has a {@link StatementCompiler}. */
+/** Compiles a query whose unknown values are slots, by a {@link compiler}. */
 export function compile<Args extends object, Row = unknown>(query: Compilable): Statement<Args, Row> {
   const { sql, parameters } = query.compile();
   const names = parameters.map((parameter) => (parameter as Slot).name);

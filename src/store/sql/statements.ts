@@ -1,9 +1,9 @@
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from 'kysely';
+import { sql } from 'kysely';
 import { eraseStatements } from './erase-statements.ts';
 import { inspectStatements } from './inspect-statements.ts';
 import { rekeyStatements } from './rekey-statements.ts';
 import type { AttemptOutcome, RunState, Schema } from './schema.ts';
-import { compile, StatementCompiler, slot } from './statement.ts';
+import { compile, compiler, slot } from './statement.ts';
 import type { Kept, Vault } from './vault.ts';
 
 type Tasks = Schema['tasks'];
@@ -95,18 +95,6 @@ interface Fenced {
   fence: number;
 }
 
-/** A Kysely that only compiles; a driver of ours runs what comes out. */
-function compiler(): Kysely<Schema> {
-  return new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new StatementCompiler(),
-    },
-  });
-}
-
 let statements: AllStatements | undefined;
 
 /** Every statement a store runs. Compiled when they are first asked for, and the same for every store. */
@@ -120,7 +108,7 @@ export function statementsWith(vault: Vault): Statements {
 }
 
 function buildStatements() {
-  const db = compiler();
+  const db = compiler<Schema>();
   const id = slot<string>('id');
   const now = slot<number>('now');
   const fence = slot<number>('fence');
