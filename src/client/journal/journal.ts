@@ -12,6 +12,7 @@ import {
 import { all, type Command, one, run } from '../../store/sql/statement.ts';
 import { GroupCommit } from '../../store/sqlite/group-commit.ts';
 import { openFile } from '../../store/sqlite/open.ts';
+import { othersCommits } from '../../store/sqlite/others-commits.ts';
 import { WorkerLocks } from '../../store/sqlite/worker-lock.ts';
 import type { CallEnd, OpenCall } from '../call-state.ts';
 import { JOURNAL_APPLICATION_ID, migrateJournal } from './schema.ts';
@@ -70,21 +71,19 @@ const FORGET_AT_A_TIME = 100;
 export class Journal {
   /** This process, as the journal knows it: a name of its own for each opening. */
   readonly owner: string;
+  /** Whether another process has written since this was asked the last time. */
+  readonly changedByOthers: () => boolean;
   readonly #db: Database.Database;
   readonly #commits: GroupCommit;
   readonly #clock: Clock;
   readonly #locks: WorkerLocks | undefined;
-  readonly #dataVersion: () => number;
-  #seenVersion: number;
   readonly #q = journalStatements();
 
   private constructor(db: Database.Database, path: string, { clock, random }: JournalEnvironment) {
     this.#db = db;
     this.#clock = clock;
     this.#commits = new GroupCommit(db, { clock, random, ring: () => {}, committed: () => {} });
-    const version = db.prepare('pragma data_version').pluck();
-    this.#dataVersion = () => version.get() as number;
-    this.#seenVersion = this.#dataVersion();
+    this.changedByOthers = othersCommits(db);
     // Real randomness, whatever the caller's is: two processes must never have one name.
     const name = Buffer.from(systemRandom.bytes(12)).toString('hex');
     this.#locks = path === ':memory:' ? undefined : new WorkerLocks(`${resolve(path)}.workers`);
@@ -253,14 +252,6 @@ export class Journal {
       }
       return rows.length;
     }, false);
-  }
-
-  /** Whether another process has written since this was asked the last time. */
-  changedByOthers(): boolean {
-    const version = this.#dataVersion();
-    if (version === this.#seenVersion) return false;
-    this.#seenVersion = version;
-    return true;
   }
 
   /** Lets go of all that this process holds: others, or the next start, go on with it. */

@@ -5,6 +5,7 @@ import type { Statements } from '../sql/statements.ts';
 import type { Dispatcher, Taken, TakeOptions } from '../store.ts';
 import { Bell } from './bell.ts';
 import type { GroupCommit } from './group-commit.ts';
+import { othersCommits } from './others-commits.ts';
 
 type Listener = (changed: ReadonlySet<TaskId> | undefined) => void;
 
@@ -28,9 +29,8 @@ export interface ScanDispatcherParts {
 /** Ready tasks are found by asking the table; wake-ups come from our own commits, the bell, and a net under it. */
 export class ScanDispatcher implements Dispatcher {
   readonly #parts: ScanDispatcherParts;
-  readonly #dataVersion: () => number;
+  readonly #othersCommitted: () => boolean;
   readonly #listeners = new Set<Listener>();
-  #seenVersion: number;
   #turn: Turn = FIRST_TURN;
   #bell: Bell | undefined;
   #heard = false;
@@ -40,9 +40,7 @@ export class ScanDispatcher implements Dispatcher {
 
   constructor(parts: ScanDispatcherParts) {
     this.#parts = parts;
-    const version = parts.db.prepare('pragma data_version').pluck();
-    this.#dataVersion = () => version.get() as number;
-    this.#seenVersion = this.#dataVersion();
+    this.#othersCommitted = othersCommits(parts.db);
   }
 
   async take(options: TakeOptions): Promise<Taken> {
@@ -107,12 +105,9 @@ export class ScanDispatcher implements Dispatcher {
     });
   }
 
-  /** The version moves only when another connection committed: our own rings say nothing new. */
+  /** Our own commits say nothing new. */
   #lookForOthers(): void {
-    if (!this.#parts.db.open) return;
-    const version = this.#dataVersion();
-    if (version === this.#seenVersion) return;
-    this.#seenVersion = version;
+    if (!this.#parts.db.open || !this.#othersCommitted()) return;
     for (const listener of this.#listeners) listener(undefined);
   }
 }
