@@ -1,5 +1,6 @@
 import { type Clock, type Logger, type RandomSource, shortId, type Timer, unreachable } from '../core/index.ts';
 import { persistently } from '../engine/persistently.ts';
+import { isOver } from '../wire/peer-task.ts';
 import { CallQuestions } from './call-questions.ts';
 import {
   type CallEnd,
@@ -7,7 +8,6 @@ import {
   callTransition,
   deadlineOf,
   endOf,
-  isOver,
   nextStep,
   type OpenCall,
   unknownEnd,

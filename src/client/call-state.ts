@@ -1,4 +1,5 @@
 import { type JsonObject, type RpcErrorObject, type TaskProgress, unreachable } from '../core/index.ts';
+import { isOver } from '../wire/peer-task.ts';
 import type { Outcome, RemoteStatus, RemoteTask } from './remote.ts';
 
 /** How a call ended. `completed` holds the tool's result as it was, also one with `isError: true`. */
@@ -79,21 +80,6 @@ export function callTransition(state: CallState, event: CallEvent): CallTransiti
       return { ok: true, state: { phase: 'ended', end: event.end } };
     default:
       return unreachable(event);
-  }
-}
-
-export function isOver(status: RemoteStatus): boolean {
-  switch (status) {
-    case 'completed':
-    case 'failed':
-    case 'cancelled':
-      return true;
-    case 'working':
-    case 'input_required':
-    case 'unheard_of': // Never taken for success, nor for an end: polling goes on until the TTL.
-      return false;
-    default:
-      return unreachable(status);
   }
 }
 

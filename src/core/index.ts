@@ -20,6 +20,7 @@ export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs } fr
 export * from './standard-schema.ts';
 export {
   isTerminal,
+  isTerminalStatus,
   type RpcErrorObject,
   TASK_STATUSES,
   type TaskState,

@@ -28,6 +28,6 @@ export function isTerminal(state: TaskState): state is TerminalState {
   return isTerminalStatus(state.status);
 }
 
-function isTerminalStatus(status: TaskStatus): boolean {
+export function isTerminalStatus(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

@@ -1,22 +1,23 @@
 import {
   isJsonObject,
+  isTerminalStatus,
   type JsonObject,
   type JsonValue,
   type Question,
   type RpcErrorObject,
+  TASK_STATUSES,
   type TaskProgress,
+  type TaskStatus,
+  type TerminalState,
 } from '../core/index.ts';
 import { EXISTING_META_KEY } from './idempotency.ts';
 
 // What a peer says about its tasks, read leniently: what it leaves out or says oddly never ends a healthy task.
 
 /** How a call ended: the tool's own result (also one with `isError`), an error of the protocol, or a cancel. */
-export type Outcome =
-  | { status: 'completed'; result: JsonObject }
-  | { status: 'failed'; error: RpcErrorObject }
-  | { status: 'cancelled'; reason?: string };
+export type Outcome = TerminalState;
 
-export type PeerStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'unheard_of';
+export type PeerStatus = TaskStatus | 'unheard_of';
 
 /** A task as its server tells it, in one form for every revision. */
 export interface PeerTask {
@@ -36,10 +37,20 @@ export interface PeerTask {
   outcome?: Outcome;
 }
 
-const STATUSES: ReadonlySet<unknown> = new Set(['working', 'input_required', 'completed', 'failed', 'cancelled']);
+const STATUSES: ReadonlySet<unknown> = new Set(TASK_STATUSES);
 
 export function readStatus(said: string): PeerStatus {
   return STATUSES.has(said) ? (said as PeerStatus) : 'unheard_of';
+}
+
+/** A word that nobody knows is never taken for success, nor for an end: polling goes on until the TTL. */
+export function isOver(status: PeerStatus): boolean {
+  return status !== 'unheard_of' && isTerminalStatus(status);
+}
+
+/** A handle, as it was created: how its task ended is asked for, whatever stands there already. */
+export function withoutOutcome({ outcome: _none, ...task }: PeerTask): PeerTask {
+  return task;
 }
 
 /** Whether the member can name a task: an empty one would be asked about, and found never. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/index.ts';
 import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
-import { toolResult } from '../../wire/peer-task.ts';
+import { isOver, toolResult } from '../../wire/peer-task.ts';
 import { decodeCallAnswer, decodePush, decodeTask, encodeWish } from '../../wire/rev2025-11-25/client.ts';
 import { METHODS } from '../../wire/rev2025-11-25/index.ts';
 import { ProgressTokens } from '../progress.ts';
@@ -65,7 +65,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
   const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
     const asking = { timeoutMs, signal, hangUp: true };
     const task = read(decodeTask(await ofTask(connection.request(METHODS.get, { taskId }, asking)), taskId));
-    if (isOver(task)) tokens.over(taskId);
+    if (isOver(task.status)) tokens.over(taskId);
     return task;
   };
 
@@ -80,7 +80,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
       // The error of a task that failed looks like one of the request itself; what the task says tells them apart.
       const task = await get(taskId, { ...(signal && { signal }) });
       if (task.outcome !== undefined) return task.outcome;
-      if (!isOver(task)) throw error;
+      if (!isOver(task.status)) throw error;
       return { status: 'failed', error: error.rpc };
     }
   };
@@ -96,7 +96,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
       } catch (error) {
         // The same code for a task that is over as for one that is not there.
         if (!isInvalidParams(error)) throw error;
-        if (!isOver(await get(taskId)))
+        if (!isOver((await get(taskId)).status))
           throw new RemoteProtocolError('an open task that cannot be cancelled', { cause: error });
       }
     },
@@ -116,8 +116,4 @@ export function sessionTasks(speaking: Speaking): Dialect {
 /** Servers refuse a call with a task that there cannot be, or without one that there has to be, by either of two codes. */
 function saysOtherwise(error: unknown): error is RemoteRefusedError {
   return error instanceof RemoteRefusedError && (error.rpcCode === -32601 || error.rpcCode === -32600);
-}
-
-function isOver({ status }: RemoteTask): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

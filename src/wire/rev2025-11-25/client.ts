@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../core/index.ts';
 import type { Decoded } from '../decoded.ts';
-import { isTaskId, type PeerTask, readMembers, readStatus, toolResult } from '../peer-task.ts';
+import { isTaskId, type PeerTask, readMembers, readStatus, toolResult, withoutOutcome } from '../peer-task.ts';
 import type { TaskSupport } from './capabilities.ts';
 import { RELATED_TASK_META_KEY } from './names.ts';
 
@@ -51,11 +51,6 @@ export function decodeCallAnswer(result: JsonObject, asked: boolean): Decoded<Ca
     return { ok: false, message: 'result: expected a task, or the content of a result' };
   }
   return { ok: true, value: { kind: 'result', result: toolResult(result) } };
-}
-
-/** Where a task that is over has its outcome, it is fetched, whatever the status was when it was created. */
-function withoutOutcome({ outcome: _none, ...task }: PeerTask): PeerTask {
-  return task;
 }
 
 /**

@@ -7,7 +7,16 @@ import {
 } from '../../core/index.ts';
 import { decodeQuestion, encodeReply } from '../asked.ts';
 import type { Decoded } from '../decoded.ts';
-import { isTaskId, type PeerTask, readError, readMembers, readProgress, readStatus, toolResult } from '../peer-task.ts';
+import {
+  isTaskId,
+  type PeerTask,
+  readError,
+  readMembers,
+  readProgress,
+  readStatus,
+  toolResult,
+  withoutOutcome,
+} from '../peer-task.ts';
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -83,8 +92,7 @@ export function decodeCallAnswer(result: JsonObject): Decoded<CallAnswer> {
         : { ok: true, value: { kind: 'result', result: toolResult(result) } };
     case 'task': {
       const task = decodeTask(result);
-      // A handle has no payload by the text; what stands there anyway is asked for like that of any other.
-      return task.ok ? { ok: true, value: { kind: 'task', task: { ...withoutPayload(task.value) } } } : task;
+      return task.ok ? { ok: true, value: { kind: 'task', task: withoutOutcome(task.value) } } : task;
     }
     case 'input_required':
       return decodeRound(result);
@@ -95,10 +103,6 @@ export function decodeCallAnswer(result: JsonObject): Decoded<CallAnswer> {
 
 function isNestedHandle({ task, content }: JsonObject): boolean {
   return isJsonObject(task) && isTaskId(task.taskId) && content === undefined;
-}
-
-function withoutPayload({ outcome: _none, ...task }: PeerTask): PeerTask {
-  return task;
 }
 
 /** The answer to a request that gives a task nothing but an acknowledgement, or is about no task at all. */
