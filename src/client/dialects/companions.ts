@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../core/index.ts';
 import { COMPANIONS, decodeDetached, encodeAnswer, saysUnknown } from '../../wire/companions.ts';
-import { decodeCallAnswer } from '../../wire/rev2025-11-25/client.ts';
+import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import type { RemoteTask } from '../remote.ts';
-import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
-import { type Dialect, read, type Speaking } from './dialect.ts';
+import { RemoteGoneError, RemoteRefusedError } from '../remote-errors.ts';
+import { type Dialect, outcomeIn, read, type Speaking } from './dialect.ts';
 import { plain } from './plain.ts';
 
 /**
@@ -15,11 +15,10 @@ export function companions(speaking: Speaking): Dialect {
   const calls = plain(speaking);
 
   const use = async (name: string, args: JsonObject, signal?: AbortSignal): Promise<JsonObject> => {
-    const result = await connection.request('tools/call', { name, arguments: args }, { timeoutMs, signal });
-    const answer = read(decodeCallAnswer(result, false));
-    if (answer.kind === 'task') throw new RemoteProtocolError('a task that nobody asked for');
-    if (saysUnknown(answer.result)) throw new RemoteGoneError('the server knows no such task');
-    return answer.result;
+    const said = await connection.request('tools/call', { name, arguments: args }, { timeoutMs, signal });
+    const result = read(decodeResult(said));
+    if (saysUnknown(result)) throw new RemoteGoneError('the server knows no such task');
+    return result;
   };
 
   const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
@@ -37,11 +36,7 @@ export function companions(speaking: Speaking): Dialect {
       const task = decodeDetached(started.outcome.result);
       return task === undefined ? started : { kind: 'task', task };
     },
-    async outcome(taskId, options) {
-      const { outcome, status } = await get(taskId, options);
-      if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
-      return outcome;
-    },
+    outcome: async (taskId, options) => outcomeIn(await get(taskId, options)),
     async answer(taskId, answers) {
       for (const [key, answer] of answers) {
         const { isError, content } = await use(COMPANIONS.answer, encodeAnswer(taskId, key, answer));

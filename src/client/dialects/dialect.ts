@@ -1,7 +1,7 @@
-import type { Clock, Logger, RandomSource, RequestorAbilities } from '../../core/index.ts';
+import type { Clock, JsonObject, Logger, RandomSource, RequestorAbilities } from '../../core/index.ts';
 import type { Decoded } from '../../wire/decoded.ts';
 import type { Connection } from '../connection.ts';
-import type { OnQuestion, Outcome, Remote } from '../remote.ts';
+import type { OnQuestion, Outcome, Remote, RemoteTask, Started } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 
 /** How a connected server is spoken to: all of {@link Remote} that depends on its generation of tasks. */
@@ -70,6 +70,17 @@ const REFUSALS: ReadonlySet<number> = new Set([
 export function failedOutcome(error: unknown): Outcome {
   if (!(error instanceof RemoteRefusedError) || REFUSALS.has(error.rpcCode)) throw error;
   return { status: 'failed', error: error.rpc };
+}
+
+/** What answers a call that was over at once. */
+export function immediate(result: JsonObject): Started {
+  return { kind: 'immediate', outcome: { status: 'completed', result } };
+}
+
+/** @throws {@link RemoteProtocolError} for a task that is not over */
+export function outcomeIn({ outcome, status }: RemoteTask): Outcome {
+  if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
+  return outcome;
 }
 
 /** For revisions before 2026-07-28, whose questions are requests. */

@@ -3,15 +3,16 @@ import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { toolResult } from '../../wire/peer-task.ts';
 import { decodeTask, encodeAbout, encodeWish } from '../../wire/rev-sep-1686/client.ts';
 import { createdTask, METHODS, REVISION } from '../../wire/rev-sep-1686/index.ts';
-import { decodeCallAnswer } from '../../wire/rev2025-11-25/client.ts';
+import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { Outcome, RemoteTask, Started, StartRequest } from '../remote.ts';
-import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+import { RemoteRefusedError } from '../remote-errors.ts';
 import {
   answeredWhereAsked,
   type Dialect,
   failedOutcome,
   ofTask,
+  outcomeIn,
   read,
   type Speaking,
   untilAborted,
@@ -54,7 +55,10 @@ export function firstDraft(speaking: Speaking): Dialect {
     const there = new Promise<'created'>((resolve) => created.set(taskId, () => resolve('created')));
     // Not given up with its caller: the answer is that of the task, which goes on.
     const answer = connection.request('tools/call', { name, arguments: args, _meta }, { id });
-    const outcome = answer.then(resultOf, failedOutcome);
+    const outcome = answer.then(
+      (result): Outcome => ({ status: 'completed', result: read(decodeResult(result)) }),
+      failedOutcome,
+    );
     const call: Call = { id, outcome };
     outcome.then(
       (known) => {
@@ -83,8 +87,7 @@ export function firstDraft(speaking: Speaking): Dialect {
 
   const outcome = async (taskId: string, options: { signal?: AbortSignal } = {}): Promise<Outcome> => {
     const task = await get(taskId, options);
-    if (task.outcome !== undefined) return task.outcome;
-    if (task.status !== 'completed') throw new RemoteProtocolError(`the task is not over: it is ${task.status}`);
+    if (task.outcome !== undefined || task.status !== 'completed') return outcomeIn(task);
     const asking = { timeoutMs, signal: options.signal, hangUp: true };
     const result = await ofTask(connection.request(METHODS.result, encodeAbout(taskId), asking));
     return { status: 'completed', result: toolResult(result) };
@@ -104,10 +107,4 @@ export function firstDraft(speaking: Speaking): Dialect {
       throw new RemoteRefusedError({ code: -32601, message });
     },
   };
-}
-
-function resultOf(result: JsonObject): Outcome {
-  const answer = read(decodeCallAnswer(result, false));
-  if (answer.kind === 'task') throw new RemoteProtocolError('a handle of a later revision');
-  return { status: 'completed', result: answer.result };
 }

@@ -1,8 +1,8 @@
 import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
-import { decodeCallAnswer } from '../../wire/rev2025-11-25/client.ts';
+import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import { ProgressTokens } from '../progress.ts';
-import { RemoteGoneError, RemoteProtocolError } from '../remote-errors.ts';
-import { answeredWhereAsked, type Dialect, failedOutcome, read, type Speaking } from './dialect.ts';
+import { RemoteGoneError } from '../remote-errors.ts';
+import { answeredWhereAsked, type Dialect, failedOutcome, immediate, read, type Speaking } from './dialect.ts';
 
 /** Sessions of servers without tasks: every call waits for its end, and there is nothing to come back to. */
 export function plain({ connection, repeatable }: Speaking): Dialect {
@@ -17,9 +17,7 @@ export function plain({ connection, repeatable }: Speaking): Dialect {
       const _meta = { ...tokens.open(id, onProgress), ...(repeatable && encodeIdempotencyKey(idempotencyKey)) };
       try {
         const result = await connection.request('tools/call', { name, arguments: args, _meta }, { id, signal });
-        const answer = read(decodeCallAnswer(result, false));
-        if (answer.kind === 'task') throw new RemoteProtocolError('a task that nobody asked for');
-        return { kind: 'immediate', outcome: { status: 'completed', result: answer.result } };
+        return immediate(read(decodeResult(result)));
       } catch (error) {
         return { kind: 'immediate', outcome: failedOutcome(error) };
       } finally {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/index.ts';
 import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { isOver, toolResult } from '../../wire/peer-task.ts';
-import { decodeCallAnswer, decodePush, decodeTask, encodeWish } from '../../wire/rev2025-11-25/client.ts';
+import { decodeCallAnswer, decodePush, decodeResult, decodeTask, encodeWish } from '../../wire/rev2025-11-25/client.ts';
 import { METHODS } from '../../wire/rev2025-11-25/index.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { Outcome, RemoteTask, Started, StartRequest } from '../remote.ts';
@@ -11,6 +11,7 @@ import {
   answeredWhereAsked,
   type Dialect,
   failedOutcome,
+  immediate,
   isInvalidParams,
   ofTask,
   read,
@@ -34,9 +35,10 @@ export function sessionTasks(speaking: Speaking): Dialect {
     const params: JsonObject = { name, arguments: args, ...(asTask && encodeWish(ttlMs)), _meta };
     let taskId: string | undefined;
     try {
-      const answer = read(decodeCallAnswer(await connection.request('tools/call', params, { id, signal }), asTask));
-      if (answer.kind === 'result')
-        return { kind: 'immediate', outcome: { status: 'completed', result: answer.result } };
+      const said = await connection.request('tools/call', params, { id, signal });
+      if (!asTask) return immediate(read(decodeResult(said)));
+      const answer = read(decodeCallAnswer(said));
+      if (answer.kind === 'result') return immediate(answer.result);
       taskId = answer.task.taskId;
       return { kind: 'task', task: answer.task };
     } finally {

@@ -23,7 +23,17 @@ import type { Asking } from '../connection.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
-import { type Dialect, failedOutcome, isInvalidParams, ofTask, read, type Speaking, untilAborted } from './dialect.ts';
+import {
+  type Dialect,
+  failedOutcome,
+  immediate,
+  isInvalidParams,
+  ofTask,
+  outcomeIn,
+  read,
+  type Speaking,
+  untilAborted,
+} from './dialect.ts';
 import { subscribe } from './subscription.ts';
 
 /** A server that asks before every answer will ask for ever. */
@@ -71,8 +81,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
         // Not hung up on when its caller gives up: that would cancel what may be running.
         const result = await call({ name, arguments: args, ...round, _meta }, { id, signal });
         const answer = read(decodeCallAnswer(result));
-        if (answer.kind === 'result')
-          return { kind: 'immediate', outcome: { status: 'completed', result: answer.result } };
+        if (answer.kind === 'result') return immediate(answer.result);
         if (answer.kind === 'task') {
           if (!tasks) throw new RemoteProtocolError('a task, though this request declared none');
           taskId = answer.task.taskId;
@@ -143,11 +152,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
     start,
     get,
     cancel,
-    async outcome(taskId, options) {
-      const { outcome, status } = await get(taskId, options);
-      if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
-      return outcome;
-    },
+    outcome: async (taskId, options) => outcomeIn(await get(taskId, options)),
     async answer(taskId, answers) {
       // A process that did not see them asked learns what they were.
       const known = open.get(taskId);

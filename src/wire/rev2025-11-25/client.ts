@@ -32,25 +32,33 @@ export function encodeWish(ttlMs: number | undefined): JsonObject {
 export type CallAnswer = { kind: 'result'; result: JsonObject } | { kind: 'task'; task: PeerTask };
 
 /**
- * The answer to a `tools/call`. A server that answers at once, though it was asked for a task, has answered.
- * @param asked whether it was asked for a task: without, there can be none
+ * The answer to a `tools/call` that asked for a task. A server that answers at once has answered.
  * @see 2025-11-25 schema, `CreateTaskResult`
  */
-export function decodeCallAnswer(result: JsonObject, asked: boolean): Decoded<CallAnswer> {
-  const { task, content, taskId, status } = result;
-  if (content !== undefined) return { ok: true, value: { kind: 'result', result: toolResult(result) } };
-  if (task !== undefined) {
-    if (!asked) return { ok: false, message: 'result.task: nobody asked for a task' };
+export function decodeCallAnswer(result: JsonObject): Decoded<CallAnswer> {
+  const { task, content } = result;
+  if (content === undefined && task !== undefined) {
     const decoded = decodeTask(task);
     return decoded.ok ? { ok: true, value: { kind: 'task', task: withoutOutcome(decoded.value) } } : decoded;
   }
-  if (taskId !== undefined && status !== undefined) {
-    return { ok: false, message: 'result.taskId: a task of this revision stands in result.task' };
-  }
-  if (asked && !('structuredContent' in result)) {
+  const plain = decodeResult(result);
+  if (!plain.ok) return plain;
+  if (content === undefined && !('structuredContent' in result)) {
     return { ok: false, message: 'result: expected a task, or the content of a result' };
   }
-  return { ok: true, value: { kind: 'result', result: toolResult(result) } };
+  return { ok: true, value: { kind: 'result', result: plain.value } };
+}
+
+/** The answer to a `tools/call` that asked for no task: there can be none. */
+export function decodeResult(result: JsonObject): Decoded<JsonObject> {
+  const { task, content, taskId, status } = result;
+  if (content === undefined) {
+    if (task !== undefined) return { ok: false, message: 'result.task: nobody asked for a task' };
+    if (taskId !== undefined && status !== undefined) {
+      return { ok: false, message: 'result.taskId: a task of this revision stands in result.task' };
+    }
+  }
+  return { ok: true, value: toolResult(result) };
 }
 
 /**
