@@ -323,13 +323,15 @@ export class CallRun {
   }
 
   async #cancel(taskId: string): Promise<boolean> {
-    const { desk } = this.#parts;
+    const { desk, journal } = this.#parts;
     const answer = await this.#answerTo(() => desk.ask(this.#over.signal, () => desk.remote.cancel(taskId)));
     if (answer.ok || answer.trouble.kind === 'gone' || answer.trouble.kind === 'protocol') {
       return this.#end({ kind: 'cancelled' });
     }
     if (answer.trouble.kind === 'unreachable') return this.#notRead(answer.trouble);
-    this.#cancelRequested = false; // Refused: it is over already, or cannot be cancelled. What became of it is asked for.
+    // Refused: it is over already, or cannot be cancelled. What became of it is asked for.
+    this.#cancelRequested = false;
+    await this.#persistently(() => journal.retractCancel(this.#hold));
     this.#schedule();
     return true;
   }

@@ -1,6 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Completion, openTaskClient, RemoteUnreachableError, type TaskClient } from '../../src/client/index.ts';
+import {
+  type Completion,
+  openTaskClient,
+  RemoteRefusedError,
+  RemoteUnreachableError,
+  type TaskClient,
+} from '../../src/client/index.ts';
 import { systemRandom } from '../../src/core/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
@@ -265,6 +271,29 @@ describe('two clients on one journal', () => {
     await (await one.client.call(calls[1]?.id as string)).cancel();
     await pass(clock, 3_000);
     expect([one.remote.count('cancel'), two.remote.count('cancel')]).toEqual([0, 1]);
+  });
+
+  it('ask once for a cancel that the server refuses, and go on polling', async () => {
+    const journal = journalFile();
+    const clock = new ManualClock();
+    const one = await stage({ journal, clock });
+    const two = await stage({ journal, clock });
+    const call = await two.server.callTool({ name: 'a' });
+    await one.server.callTool({ name: 'b' }); // Written about all the time: the other looks at the journal again and again.
+    await pass(clock, 2_000);
+    two.remote.onCancel = () => {
+      throw new RemoteRefusedError({ code: -32_601, message: 'this server cancels nothing' });
+    };
+    await (await one.client.call(call.id)).cancel();
+    await pass(clock, 10_000);
+    expect(two.remote.count('cancel')).toBe(1);
+    expect((await one.client.call(call.id)).state.cancelRequested).toBe(false);
+    await (await one.client.call(call.id)).cancel();
+    await pass(clock, 3_000);
+    expect(two.remote.count('cancel')).toBe(2);
+    two.remote.finish('task-1', 'all the same');
+    await pass(clock, 5_000);
+    expect(await call.result()).toMatchObject({ content: [{ text: 'all the same' }] });
   });
 
   it('go on with what the other let go of', async () => {

@@ -144,6 +144,11 @@ export class Journal {
     return (await this.#write(() => run(this.#q.cancel, { id: callId }), true)) > 0;
   }
 
+  /** The server refused to cancel a held call: until somebody asks again, nothing is to be cancelled. */
+  async retractCancel({ callId: id, fence }: Hold): Promise<void> {
+    await this.#write(() => run(this.#q.retractCancel, { id, fence }), false);
+  }
+
   /** Resolves once the answer is on disk. False: the question had one, or the call is over. */
   answer(callId: string, key: string, answer: Answer): Promise<boolean> {
     const q = this.#q;

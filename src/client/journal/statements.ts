@@ -64,6 +64,7 @@ function build() {
     cancel: compile<{ id: string }>(
       db.updateTable('calls').set({ cancel_requested: 1 }).where('id', '=', id).where('phase', '<>', 'ended'),
     ),
+    retractCancel: compile<{ id: string; fence: number }>(held.set({ cancel_requested: 0 })),
     /** Calls of a server that nobody follows. */
     unowned: compile<{ server: string; limit: number }, CallRow>(
       db
