@@ -365,6 +365,21 @@ describe('a store that gets keys while it has tasks', () => {
     }
   });
 
+  it('can be rekeyed where what was said is empty', async () => {
+    const before = await open();
+    const { task } = await before.create(aTask());
+    const [claimed] = await before.claim([task.taskId], { workerId: 'w', leaseMs: 60_000 });
+    const { lease } = claimed as NonNullable<typeof claimed>;
+    await before.report(lease, { statusMessage: '' });
+    await before.release(lease, { to: 'retry', availableAt: 0, error: '' }, 0);
+    await before.close();
+    const store = await open('one');
+    expect(await store.rekey()).toMatchObject({ rows: 3, plain: 3, left: {} }); // Task, arguments, attempt.
+    expect(await store.rekey()).toMatchObject({ rows: 0 });
+    expect((await store.get(task.taskId, LOCAL_PRINCIPAL))?.statusMessage).toBe('');
+    expect(await store.pastAttempts(task.taskId)).toMatchObject([{ error: '' }]);
+  });
+
   it('can be rekeyed while others write and read', async () => {
     const old = await open('one');
     for (let n = 0; n < 400; n += 1) await old.create(aTask());

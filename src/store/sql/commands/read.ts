@@ -40,7 +40,7 @@ export function* history(q: Statements, taskId: TaskId): Command<History> {
       return {
         key,
         name,
-        body: body && q.vault.open(places.stepValue(taskId, key), body),
+        body: body === null ? null : q.vault.open(places.stepValue(taskId, key), body),
         ...(error !== null && { error: q.vault.open(places.stepError(taskId, key), error) }),
       };
     }),

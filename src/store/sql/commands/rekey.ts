@@ -76,7 +76,8 @@ const kept = (row: PayloadRow, column: string): Kept => row[column] as Kept;
 function renew(vault: Vault, row: PayloadRow, columns: Record<string, Place>): Record<string, Kept | null> {
   const entries = Object.entries(columns).map(([column, place]) => {
     const payload = row[column] as Kept | null;
-    return [column, payload && keyIdOf(payload) !== vault.use ? vault.moved(place, payload, place) : payload] as const;
+    const isDue = payload !== null && keyIdOf(payload) !== vault.use;
+    return [column, isDue ? vault.moved(place, payload, place) : payload] as const;
   });
   return Object.fromEntries(entries);
 }
