@@ -1,7 +1,7 @@
 import { StoreFailedError, type TaskId, type TerminalState } from '../../../core/index.ts';
 import { places } from '../places.ts';
 import { forTask } from '../rows.ts';
-import { all, type Command, one, run } from '../statement.ts';
+import { type Command, one, run } from '../statement.ts';
 import type { NewTaskRow, Statements } from '../statements.ts';
 import { type Ending, end } from './end.ts';
 import { insertEvent, insertKept } from './payload.ts';
@@ -44,13 +44,14 @@ export function* requeue(
     next_poll_at: null,
   };
   yield* run(q.insertTask, row);
-  let copied = false;
-  for (const { kind, body } of yield* all(q.listPayloads, { id: taskId })) {
-    if (kind !== 'input' && kind !== 'prepared') continue;
-    yield* insertKept(q, as, kind, q.vault.moved(places.body(taskId, kind), body, places.body(as, kind)));
-    copied ||= kind === 'input';
+  for (const kind of ['input', 'prepared'] as const) {
+    const payload = yield* one(q.readPayload, { id: taskId, kind });
+    if (payload !== undefined) {
+      yield* insertKept(q, as, kind, q.vault.moved(places.body(taskId, kind), payload.body, places.body(as, kind)));
+    } else if (kind === 'input') {
+      throw new StoreFailedError('the task store is damaged: the task has no arguments; restore a backup');
+    }
   }
-  if (!copied) throw new StoreFailedError('the task store is damaged: the task has no arguments; restore a backup');
   yield* insertEvent(q, { id: as, seq: 1, type: 'created', body: { requeuedFrom: taskId }, now });
   yield* run(q.bumpEvent, { id: taskId });
   yield* insertEvent(q, { id: taskId, seq: old.event_seq + 1, type: 'requeued', body: { as }, now });
