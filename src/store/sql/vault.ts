@@ -134,11 +134,9 @@ export class Vault {
     }
   }
 
-  /** The same payload for another place; what is kept as it is stays as it is. */
+  /** The same payload for another place, sealed with the key in use if there is one. */
   moved(from: Place, payload: Kept, to: Place): Kept {
-    return this.use === undefined && !this.isLocked && !isSealed(payload)
-      ? payload
-      : this.seal(to, this.open(from, payload));
+    return this.seal(to, this.open(from, payload));
   }
 
   /**
@@ -169,6 +167,11 @@ export class Vault {
 
 const GIVE_KEYS = 'give it to sqliteStore as `encryption`, or to the command line as `--key-file`';
 const NO_KEYS = `the store is encrypted and this process has no keys: give them to sqliteStore as \`encryption\`, or to the command line as \`--key-file\``;
+
+/** Whether it is what {@link Vault.open} throws: the key is not here, or what it is to open is not what was sealed. */
+export function doesNotOpen(error: unknown): error is StoreSealedError | StoreFailedError {
+  return error instanceof StoreSealedError || error instanceof StoreFailedError;
+}
 
 /** Text of ours, or from before payloads were sealed, as a column holds it. */
 export function plain(text: string): Kept {

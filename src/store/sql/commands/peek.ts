@@ -1,5 +1,4 @@
-import { StoreFailedError, StoreSealedError } from '../../../core/index.ts';
-import { type Kept, keyIdOf, type Place, type Vault } from '../vault.ts';
+import { doesNotOpen, type Kept, keyIdOf, type Place, type Vault } from '../vault.ts';
 
 /** Looks at payloads for an overview, which shows what it can: what does not open is left out, and noted. */
 export class Peek {
@@ -19,7 +18,7 @@ export class Peek {
     try {
       return look();
     } catch (error) {
-      if (!(error instanceof StoreSealedError || error instanceof StoreFailedError)) throw error;
+      if (!doesNotOpen(error)) throw error;
       this.#shut.add(keyIdOf(payload) ?? '');
       return undefined;
     }

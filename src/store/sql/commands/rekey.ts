@@ -1,11 +1,11 @@
-import { StoreFailedError, StoreSealedError, type TaskId } from '../../../core/index.ts';
+import type { TaskId } from '../../../core/index.ts';
 import { places, SEALED_TASK_COLUMNS } from '../places.ts';
 import type { PayloadRow, Spot } from '../rekey-statements.ts';
 import { keyed, toStepName, withKey } from '../rows.ts';
 import type { Schema } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
-import { headOf, isSealed, type Kept, keyIdOf, nameOf, type Place, type Vault } from '../vault.ts';
+import { doesNotOpen, headOf, isSealed, type Kept, keyIdOf, nameOf, type Place, type Vault } from '../vault.ts';
 import { fingerprintsOf } from './payload.ts';
 
 export type WalkedName = keyof Statements['walks'];
@@ -59,7 +59,7 @@ export function* rekeyRows(q: Statements, table: WalkedName, spots: readonly Spo
       if (Object.keys(changed).some((column) => isPlain(row[column] as Kept | null))) piece.plain += 1;
       if (table === 'idempotency_keys') yield* run(q.dropPlainKey, spot);
     } catch (error) {
-      if (!(error instanceof StoreSealedError || error instanceof StoreFailedError)) throw error;
+      if (!doesNotOpen(error)) throw error;
       piece.shut.push(firstShut(q.vault, row));
     }
   }

@@ -1,7 +1,7 @@
 import {
   type JsonValue,
   type NewTask,
-  StoreFailedError,
+  type StoreFailedError,
   StoreSealedError,
   type TaskId,
   type TerminalState,
@@ -12,7 +12,7 @@ import { keyed, parseJson, toInputRequests, toLease, toQuestion, toRecord } from
 import type { RunState } from '../schema.ts';
 import { all, type Command, one, run } from '../statement.ts';
 import type { ClaimRow, Statements } from '../statements.ts';
-import { type Kept, nameOf, plain, type Vault } from '../vault.ts';
+import { doesNotOpen, type Kept, nameOf, plain, type Vault } from '../vault.ts';
 import { end, heldRow } from './end.ts';
 import { setWaiting } from './input.ts';
 import { insertEvent } from './payload.ts';
@@ -96,7 +96,7 @@ function claimedTask(
     };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
-    if (error instanceof StoreSealedError || error instanceof StoreFailedError) return error;
+    if (doesNotOpen(error)) return error;
     throw error;
   }
 }
