@@ -4,6 +4,7 @@ import {
   type JsonValue,
   LimitExceededError,
   type NewTask,
+  type Principal,
   TaskIdTakenError,
   workName,
 } from '../../../core/index.ts';
@@ -11,15 +12,16 @@ import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
 import { newTaskRow, ownerColumns, toRecord } from '../rows.ts';
 import { type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
-import { nameOf, plain } from '../vault.ts';
+import { type Kept, nameOf, plain, type Vault } from '../vault.ts';
 import { fingerprintsOf, insertBody } from './payload.ts';
 import { readRecord } from './read.ts';
 
 /** Task row, payloads, first event and idempotency key, together or not at all. */
 export function* create(q: Statements, task: NewTask, options: CreateOptions, now: number): Command<Created> {
   const owner = ownerColumns(task.principal);
-  if (options.idempotency !== undefined) {
-    const existing = yield* findByKey(q, task, options.idempotency, now);
+  const request = options.idempotency && requestKey(q.vault, task, options.idempotency);
+  if (request !== undefined) {
+    const existing = yield* findByKey(q, task.principal, request, now);
     if (existing !== undefined) return existing;
   }
   const { requestorTaskId } = task;
@@ -53,15 +55,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
     yield* insertBody(q, task.taskId, 'prepared', prepared);
   }
   yield* run(q.insertEvent, { id: task.taskId, seq: 1, type: 'created', body: null, now });
-  if (options.idempotency !== undefined) {
-    yield* run(q.putKey, {
-      ...owner,
-      name: workName(task.method, task.name),
-      ...fingerprints(q, task, options.idempotency),
-      id: task.taskId,
-      expiresAt: row.expires_at,
-    });
-  }
+  if (request !== undefined) yield* run(q.putKey, { ...request, id: task.taskId, expiresAt: row.expires_at });
   const record = toRecord(q.vault, row, null, {});
   if (options.claim === undefined) return { task: record, outcome: 'created' };
   const { workerId } = options.claim;
@@ -79,27 +73,35 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   return { task: record, outcome: 'created', claimed };
 }
 
-function* findByKey(
-  q: Statements,
-  task: NewTask,
-  idempotency: NonNullable<CreateOptions['idempotency']>,
-  now: number,
-): Command<Created | undefined> {
-  const owner = ownerColumns(task.principal);
-  const name = workName(task.method, task.name);
-  const { key, hash } = fingerprints(q, task, idempotency);
-  const found = yield* one(q.findKey, { ...owner, name, key, plain: plain(idempotency.key), now });
-  if (found === undefined) return undefined;
-  const same = [nameOf(hash), idempotency.requestHash].includes(nameOf(found.request_hash));
-  if (!same) throw new IdempotencyConflictError();
-  const record = yield* readRecord(q, found.task_id, task.principal, now);
-  if (record === undefined) return undefined;
-  if (idempotency.whileOpen === true && isTerminal(record.state)) return undefined;
-  yield* run(q.countRepeat, { id: record.taskId });
-  return { task: record, outcome: 'existing' };
+type Idempotency = NonNullable<CreateOptions['idempotency']>;
+
+/** An idempotency key and the arguments it came with, as they were given and as columns. */
+interface RequestKey extends ReturnType<typeof ownerColumns> {
+  given: Idempotency;
+  name: string;
+  key: Kept;
+  hash: Kept;
 }
 
-function fingerprints(q: Statements, task: NewTask, { key, requestHash }: NonNullable<CreateOptions['idempotency']>) {
+function requestKey(vault: Vault, task: NewTask, given: Idempotency): RequestKey {
   const of = { ...ownerColumns(task.principal), name: workName(task.method, task.name) };
-  return fingerprintsOf(q.vault, of, key, requestHash);
+  return { given, ...of, ...fingerprintsOf(vault, of, given.key, given.requestHash) };
+}
+
+function* findByKey(
+  q: Statements,
+  principal: Principal,
+  request: RequestKey,
+  now: number,
+): Command<Created | undefined> {
+  const { given, hash } = request;
+  const found = yield* one(q.findKey, { ...request, plain: plain(given.key), now });
+  if (found === undefined) return undefined;
+  const same = [nameOf(hash), given.requestHash].includes(nameOf(found.request_hash));
+  if (!same) throw new IdempotencyConflictError();
+  const record = yield* readRecord(q, found.task_id, principal, now);
+  if (record === undefined) return undefined;
+  if (given.whileOpen === true && isTerminal(record.state)) return undefined;
+  yield* run(q.countRepeat, { id: record.taskId });
+  return { task: record, outcome: 'existing' };
 }
