@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely';
+import { fragments } from './fragments.ts';
 import type { Schema } from './schema.ts';
-import { compile, slot } from './statement.ts';
+import { compile } from './statement.ts';
 
 /** Rows deleted by one statement: few, as each can be large. */
 export const ROWS_AT_A_TIME = 16;
 
 /** The statements that leave nothing of a task. */
 export function eraseStatements(db: Kysely<Schema>) {
-  const id = slot<string>('id');
-  const row = sql<number>`(select row_id from tasks where id = ${id})`;
+  const { id, row } = fragments(db);
   /** Deletes some rows of a task and says how large they were, without looking at what is in them. */
   const some = (table: string, { task, key, bytes }: { task: 'task_id' | 'task_row'; key: string; bytes: string }) => {
     const owner = task === 'task_id' ? id : row;

@@ -1,4 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { fragments } from './fragments.ts';
 import type { RunState, Schema } from './schema.ts';
 import { compile, slot } from './statement.ts';
 import type { Kept } from './vault.ts';
@@ -95,10 +96,9 @@ function listing(db: Kysely<Schema>, restrict: (query: TasksQuery) => TasksQuery
 
 /** The statements of operators. None of them is needed to serve. */
 export function inspectStatements(db: Kysely<Schema>) {
-  const id = slot<string>('id');
+  const { id, row } = fragments(db);
   const limit = slot<number>('limit');
   const after = slot<number>('after');
-  const row = sql<number>`(select row_id from tasks where id = ${id})`;
 
   return {
     ofEverybody: listing(db, (query) => query),

@@ -22,7 +22,7 @@ export function slot<Value>(name: string): Value {
  * Writes into the statement what is known when it is compiled, and leaves holes for the rest: there is less to bind call
  * after call, and a partial index can be seen to serve.
  */
-class StatementCompiler extends SqliteQueryCompiler {
+export class StatementCompiler extends SqliteQueryCompiler {
   protected override appendValue(value: unknown): void {
     if (value instanceof Slot) super.appendValue(value);
     else this.appendImmediateValue(value);
@@ -30,8 +30,8 @@ class StatementCompiler extends SqliteQueryCompiler {
 }
 
 /** A Kysely that only compiles; a driver of ours runs what comes out. */
-export function compiler<Schema>(): Kysely<Schema> {
-  return new Kysely<Schema>({
+export function compiler<Tables>(): Kysely<Tables> {
+  return new Kysely<Tables>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
       createDriver: () => new DummyDriver(),
@@ -50,7 +50,7 @@ export interface Statement<Args, Row> {
   readonly row?: Row;
 }
 
-/** Compiles a query whose unknown values are slots, by a {@link compiler}. */
+/** Compiles a query whose unknown values are slots, by what {@link compiler} gives. */
 export function compile<Args extends object, Row = unknown>(query: Compilable): Statement<Args, Row> {
   const { sql, parameters } = query.compile();
   const names = parameters.map((parameter) => (parameter as Slot).name);
