@@ -112,6 +112,34 @@ describe('what a server pushes', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(1_000);
   });
 
+  it('as the end of a task ends its progress too', async () => {
+    let progressToken: unknown;
+    const { remote } = await fake({
+      methods: {
+        'tools/call': ({ _meta }) => {
+          progressToken = (_meta as Json).progressToken;
+          return { result: { ...aTask(), resultType: 'task' } };
+        },
+        'subscriptions/listen': async (params, request) => {
+          const { id } = (await request.json()) as Json;
+          const progress = event({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+          const over = listening(params, id, aTask({ status: 'completed', result: { content: [] } }));
+          const other = listening(params, id, aTask({ taskId: 't-2' }));
+          const headers = { 'content-type': 'text/event-stream' };
+          return new Response(progress + over + progress + other, { headers });
+        },
+      },
+    });
+    const heard: unknown[] = [];
+    const onProgress = (progress: unknown): void => void heard.push(progress);
+    await remote.start({ name: 'slow', arguments: {}, idempotencyKey: 'k', onProgress });
+    const { until, onTask } = collecting();
+    const stop = remote.watch?.(['t-1', 't-2'], onTask);
+    await until(({ taskId }) => taskId === 't-2');
+    stop?.();
+    expect(heard).toEqual([{ progress: 1 }]);
+  });
+
   it('is not asked for again where it was refused', async () => {
     const clock = new ManualClock();
     const { remote, count } = await fake({ clock, methods: {} });

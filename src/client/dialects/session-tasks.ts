@@ -95,6 +95,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
     async cancel(taskId) {
       try {
         await connection.request(METHODS.cancel, { taskId }, { timeoutMs });
+        tokens.over(taskId);
       } catch (error) {
         // The same code for a task that is over as for one that is not there.
         if (!isInvalidParams(error)) throw error;

@@ -113,14 +113,15 @@ export function tasksExtension(speaking: Speaking): Dialect {
     });
   };
 
+  const forget = (taskId: string): void => {
+    asked.delete(taskId);
+    open.delete(taskId);
+    tokens.over(taskId);
+  };
+
   /** The same key never asks something else: answers already given would mean something else too. */
   const sameQuestions = async ({ taskId, questions, outcome }: RemoteTask): Promise<void> => {
-    if (outcome !== undefined) {
-      asked.delete(taskId);
-      open.delete(taskId);
-      tokens.over(taskId);
-      return;
-    }
+    if (outcome !== undefined) return forget(taskId);
     open.set(taskId, questions);
     const before = asked.get(taskId) ?? new Map<string, string>();
     asked.set(taskId, before);
@@ -134,6 +135,14 @@ export function tasksExtension(speaking: Speaking): Dialect {
     }
   };
 
+  /** Whoever learns the end of a task from a push never asks for it. */
+  const told =
+    (onTask: (task: RemoteTask) => void) =>
+    (task: RemoteTask): void => {
+      if (task.outcome !== undefined) forget(task.taskId);
+      onTask(task);
+    };
+
   const get = async (taskId: string, { signal }: { signal?: AbortSignal } = {}): Promise<RemoteTask> => {
     const result = await ofTask(request(METHODS.get, { taskId }, brief(signal)));
     const task = read(decodeTask(read(decodePlainAnswer(result)), taskId));
@@ -143,6 +152,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
 
   const cancel = async (taskId: string): Promise<void> => {
     read(decodePlainAnswer(await ofTask(request(METHODS.cancel, { taskId }, brief()))));
+    tokens.over(taskId);
   };
 
   return {
@@ -170,7 +180,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
     },
     ...(tasks && {
       watch: (taskIds: readonly string[], onTask: (task: RemoteTask) => void) =>
-        subscribe(taskIds, onTask, speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
+        subscribe(taskIds, told(onTask), speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
     }),
   };
 }

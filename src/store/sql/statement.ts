@@ -22,7 +22,7 @@ export function slot<Value>(name: string): Value {
  * Writes into the statement what is known when it is compiled, and leaves holes for the rest: there is less to bind call
  * after call, and a partial index can be seen to serve.
  */
-export class StatementCompiler extends SqliteQueryCompiler {
+class StatementCompiler extends SqliteQueryCompiler {
   protected override appendValue(value: unknown): void {
     if (value instanceof Slot) super.appendValue(value);
     else this.appendImmediateValue(value);
