@@ -422,7 +422,8 @@ export class CallRun {
 
   async #end(end: CallEnd): Promise<boolean> {
     const { journal, changed } = this.#parts;
-    await this.#persistently(() => journal.end(this.#hold, end));
+    const taskId = this.#state.phase === 'following' ? this.#state.task.taskId : undefined;
+    await this.#persistently(() => journal.end(this.#hold, end, taskId));
     changed();
     return false;
   }

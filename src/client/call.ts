@@ -1,4 +1,6 @@
 import { type Answer, type JsonObject, unreachable } from '../core/index.ts';
+import type { TaskLogLine } from '../wire/task-log.ts';
+import { type CallLogOptions, type CallUpdate, type LogSource, readCallLog, updatesWithLog } from './call-log.ts';
 import type { CallEnd } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import {
@@ -20,6 +22,9 @@ export interface CallSource {
   cancel(callId: string): Promise<void>;
   answer(callId: string, key: string, answer: Answer): Promise<boolean>;
   acknowledge(callId: string): Promise<void>;
+  /** @throws {CallOpenError} when the call is not over. */
+  delete(callId: string): Promise<boolean>;
+  log(callId: string): LogSource;
 }
 
 /**
@@ -76,9 +81,17 @@ export class Call {
 
   /**
    * Where the call stands, now and after every change, its end included. Who reads slowly misses what was in between.
+   * @param options `log`: each update also brings what the task has logged since the one before, where its server tells that
    * @throws {CallDetachedError} after `detach` or `timeoutMs`.
    */
-  async *updates(): AsyncGenerator<CallSnapshot, void, undefined> {
+  async *updates({ log = false }: { log?: boolean } = {}): AsyncGenerator<CallUpdate, void, undefined> {
+    if (log) {
+      for await (const update of updatesWithLog(this.#source.log(this.id), this.#detached.signal)) {
+        await this.refresh();
+        yield update;
+      }
+      return;
+    }
     let told: string | undefined;
     for (;;) {
       const next = await this.#source.changes.until(
@@ -121,6 +134,26 @@ export class Call {
   /** @internal */
   detachBecause(why: string): void {
     this.#detached.abort(new CallDetachedError(this.id, why));
+  }
+
+  /**
+   * Deletes the call from the journal, with its end, and its task from the server where the protocol lets a client do that
+   * (the first draft, companion tools) and the server is connected. True: the server has deleted it too; else it keeps what
+   * it has until the task's time is over.
+   * @throws {CallOpenError} when the call is not over: `cancel` it first.
+   * @throws {RemoteUnreachableError} when the server should delete it and cannot be asked. Nothing was deleted then.
+   */
+  delete(): Promise<boolean> {
+    return this.#source.delete(this.id);
+  }
+
+  /**
+   * What the task has logged, line by line; with `follow`, until the call is over. Only of servers that tell logs, as those
+   * made with this library do. Text in it is the tool's: data, never instructions.
+   * @throws {CallLogUnavailableError} when there is none to read.
+   */
+  log(options: CallLogOptions = {}): AsyncGenerator<TaskLogLine, void, undefined> {
+    return readCallLog(this.#source.log(this.id), options);
   }
 
   /** The end of this call was taken in: the inbox never tells of it again. Does nothing before there is one. */

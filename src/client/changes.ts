@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../core/index.ts';
 import { Watchers } from '../engine/watchers.ts';
 import { ClientClosedError } from './errors.ts';
 import { KeepAlive } from './keep-alive.ts';
@@ -40,6 +41,24 @@ export class Changes {
     signal?: AbortSignal,
   ): Promise<Found> {
     return this.#keepAlive.during(this.#until(subject === 'inbox' ? INBOX : subject.callId, look, signal));
+  }
+
+  /** Resolves at the next change of a call, after `ms`, or when the client is closed. Keeps the process alive meanwhile. */
+  async next(callId: string, ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+    let timer: Timer | undefined;
+    let unwatch = (): void => {};
+    const news = new Promise<void>((resolve) => {
+      timer = clock.setTimer(ms, resolve);
+      unwatch = this.#watchers.watch(callId, resolve);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+    try {
+      if (!this.#closed) await this.#keepAlive.during(news);
+      if (this.#closed) throw new ClientClosedError();
+    } finally {
+      timer?.cancel();
+      unwatch();
+    }
   }
 
   async #until<Found>(

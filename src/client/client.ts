@@ -7,17 +7,25 @@ import {
   systemClock,
   systemRandom,
 } from '../core/index.ts';
+import type { TaskLogPage } from '../wire/task-log.ts';
 import { Call, type CallSource } from './call.ts';
 import { Changes } from './changes.ts';
 import { type ConnectOptions, connectRemote } from './connect-remote.ts';
-import { ConnectedServer } from './connected-server.ts';
-import { CallNotFoundError, ClientClosedError } from './errors.ts';
+import { CALL_ID_PREFIX, ConnectedServer } from './connected-server.ts';
+import {
+  CallAmbiguousError,
+  CallLogUnavailableError,
+  CallNotFoundError,
+  CallOpenError,
+  ClientClosedError,
+} from './errors.ts';
 import { Following } from './following.ts';
 import { type Completion, inbox } from './inbox.ts';
 import { Journal } from './journal/journal.ts';
 import { OtherProcesses } from './other-processes.ts';
 import { POLL_LIMITS } from './poll-delay.ts';
 import type { OnQuestion, Remote } from './remote.ts';
+import { RemoteGoneError, RemoteRefusedError } from './remote-errors.ts';
 import { ServerDesk } from './server-desk.ts';
 import { type CallSnapshot, snapshotOf } from './snapshot.ts';
 import { ClientUpkeep } from './upkeep.ts';
@@ -49,6 +57,15 @@ export type ConnectTarget =
       /** Answers what tasks ask. Without it a call that asks waits, shows what for, and takes `call.answer`. */
       onQuestion?: OnQuestion;
     };
+
+export interface ListCallsOptions {
+  /** Only calls that are not over. @default false */
+  open?: boolean;
+  /** How many at most: 1 to 1000. @default 50 */
+  limit?: number;
+  /** The id of a call: only those made before it. */
+  before?: string;
+}
 
 export interface Resumed {
   /** Open calls that are followed: here, or by another process on the journal. */
@@ -117,6 +134,13 @@ export class TaskClient implements AsyncDisposable {
       cancel: (callId) => this.#cancel(callId),
       answer: (callId, key, answer) => this.#answer(callId, key, answer),
       acknowledge: (callId) => this.acknowledge(callId),
+      delete: (callId) => this.#delete(callId),
+      log: (callId) => ({
+        clock,
+        look: () => this.#look(callId),
+        read: (cursor, signal) => this.#readLog(callId, cursor, signal),
+        news: (ms, signal) => this.#changes.next(callId, ms, clock, signal),
+      }),
     };
   }
 
@@ -161,6 +185,37 @@ export class TaskClient implements AsyncDisposable {
   async call(callId: string): Promise<Call> {
     this.#assertOpen();
     return new Call(this.#source, await this.#look(callId));
+  }
+
+  /**
+   * A call whose id begins so, with or without the `call_` that all begin with.
+   * @throws {CallNotFoundError} when there is none.
+   * @throws {CallAmbiguousError} when there are more.
+   */
+  async find(beginning: string): Promise<Call> {
+    this.#assertOpen();
+    const prefix = beginning.startsWith(CALL_ID_PREFIX) ? beginning : `${CALL_ID_PREFIX}${beginning}`;
+    const [callId, another] = beginning === '' ? [] : await this.#journal.beginning(prefix);
+    if (callId === undefined) throw new CallNotFoundError(beginning);
+    if (another !== undefined && callId !== prefix) throw new CallAmbiguousError(beginning);
+    return this.call(callId);
+  }
+
+  /**
+   * Calls in the journal, newest first: open ones, those that ended, and those acknowledged not long ago.
+   * @throws {RangeError} when `limit` is out of bounds: from 1 to 1000.
+   */
+  async calls({ open = false, limit = 50, before }: ListCallsOptions = {}): Promise<Call[]> {
+    this.#assertOpen();
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+      throw new RangeError(`limit: a whole number from 1 to 1000, got ${limit}`);
+    const records = await this.#journal.calls({ open, limit, ...(before !== undefined && { before }) });
+    const looks = await Promise.allSettled(records.map(({ callId }) => this.call(callId)));
+    return looks.flatMap((look) => {
+      if (look.status === 'fulfilled') return [look.value];
+      if (look.reason instanceof CallNotFoundError) return []; // Forgotten between the two.
+      throw look.reason;
+    });
   }
 
   /** All open calls in the journal, by whether somebody follows them or they wait for their server. Oldest first. */
@@ -250,6 +305,49 @@ export class TaskClient implements AsyncDisposable {
     const recorded = await this.#journal.answer(callId, key, answer);
     if (recorded) this.#following.get(callId)?.sendAnswers();
     return recorded;
+  }
+
+  async #delete(callId: string): Promise<boolean> {
+    const record = await this.#journal.call(callId);
+    if (record === undefined) throw new CallNotFoundError(callId);
+    const { state, server } = record;
+    if (state.phase !== 'ended') throw new CallOpenError(callId);
+    const desk = this.#desks.get(server);
+    const remote = desk?.remote;
+    const { taskId } = state;
+    const deleted = taskId !== undefined && remote?.delete !== undefined;
+    if (deleted) {
+      await remote.delete?.(taskId).catch((error: unknown) => {
+        if (!(error instanceof RemoteGoneError)) throw error; // It is not there any more: so much the better.
+      });
+    }
+    await this.#journal.delete(callId);
+    this.#changes.ofEnd(callId);
+    return deleted;
+  }
+
+  async #readLog(callId: string, cursor: number, signal: AbortSignal | undefined): Promise<TaskLogPage> {
+    const record = await this.#journal.call(callId);
+    if (record === undefined) throw new CallNotFoundError(callId);
+    const { state, server } = record;
+    const taskId = state.phase === 'following' ? state.task.taskId : 'taskId' in state ? state.taskId : undefined;
+    if (taskId === undefined) {
+      if (state.phase !== 'ended') return { lines: [], cursor }; // It may still become a task.
+      throw new CallLogUnavailableError(callId, 'the call was answered without a task');
+    }
+    const desk = this.#desks.get(server);
+    if (desk === undefined) throw new CallLogUnavailableError(callId, `the server "${server}" is not connected`);
+    const { remote } = desk;
+    if (remote.log === undefined) throw new CallLogUnavailableError(callId, `the server "${server}" tells none`);
+    try {
+      return await desk.ask(
+        signal ?? new AbortController().signal,
+        (asking) => remote.log?.(taskId, cursor, { signal: asking }) as Promise<TaskLogPage>,
+      );
+    } catch (error) {
+      if (!(error instanceof RemoteRefusedError) && !(error instanceof RemoteGoneError)) throw error;
+      throw new CallLogUnavailableError(callId, 'the server does not have it, or not any more', { cause: error });
+    }
   }
 
   #assertOpen(): void {

@@ -21,7 +21,7 @@ import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
 import { answerQuestions } from './questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
-import { RemoteUnreachableError } from './remote-errors.ts';
+import { RemoteGoneError, RemoteUnreachableError } from './remote-errors.ts';
 import { ToolSupport } from './tool-support.ts';
 import { type Dialled, dial, placeOf, type Whereabouts } from './transports.ts';
 import { asRemoteError } from './trouble.ts';
@@ -101,7 +101,7 @@ class Server {
   remote(): Remote {
     const last = (): Line => this.#last as Line;
     const on = <Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> => this.#on(does);
-    const { watch } = last().dialect;
+    const { watch, delete: remove, log } = last().dialect;
     return {
       get revision() {
         return last().dialect.revision;
@@ -117,6 +117,10 @@ class Server {
       outcome: (taskId, options) => on((dialect) => dialect.outcome(taskId, options)),
       answer: (taskId, answers) => on((dialect) => dialect.answer(taskId, answers)),
       cancel: (taskId) => on((dialect) => dialect.cancel(taskId)),
+      ...(remove !== undefined && { delete: (taskId) => on(async (dialect) => dialect.delete?.(taskId)) }),
+      ...(log !== undefined && {
+        log: (taskId, cursor, options) => on((dialect) => (dialect.log ?? noLog)(taskId, cursor, options)),
+      }),
       ...(watch !== undefined && { watch: (taskIds, onTask) => this.#watch(taskIds, onTask) }),
       [Symbol.asyncDispose]: () => this.#close(),
     };
@@ -214,6 +218,10 @@ class Server {
     line?.hangUp();
     if (line?.own === true) await line.client.close();
   }
+}
+
+async function noLog(): Promise<never> {
+  throw new RemoteGoneError('the server tells no logs any more');
 }
 
 async function dialectOf(speaking: Speaking, drafted: boolean): Promise<Dialect> {

@@ -6,6 +6,8 @@ import type { Journal, NewCall } from './journal/journal.ts';
 import type { RemoteRevision } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 
+export const CALL_ID_PREFIX = 'call_';
+
 export interface ToolCall {
   name: string;
   /** @default none */
@@ -100,7 +102,7 @@ export class ConnectedServer {
       throw new TypeError(`onAbort: 'cancel' or 'detach', got ${JSON.stringify(onAbort)}`);
     }
     return {
-      callId: `call_${letters(random)}`,
+      callId: `${CALL_ID_PREFIX}${letters(random)}`,
       server: this.name,
       tool: name,
       arguments: args,

@@ -10,11 +10,14 @@ export type CallErrorCode =
   | 'CALL_UNKNOWN'
   | 'CALL_DETACHED'
   | 'CALL_NOT_FOUND'
+  | 'CALL_AMBIGUOUS'
+  | 'CALL_OPEN'
+  | 'CALL_LOG_UNAVAILABLE'
   | 'CLIENT_CLOSED';
 
 export abstract class CallError extends Error {
   abstract readonly code: CallErrorCode;
-  /** The id of the call; undefined for {@link ClientClosedError}. */
+  /** The id of the call; undefined where the error is about none, or more than one. */
   readonly callId: string | undefined;
   constructor(message: string, callId: string | undefined) {
     super(message);
@@ -92,6 +95,34 @@ export class CallNotFoundError extends CallError {
   readonly code = 'CALL_NOT_FOUND';
   constructor(callId: string) {
     super(`no call ${callId} is in the journal`, callId);
+  }
+}
+
+/** More than one call in the journal has an id that begins so. */
+export class CallAmbiguousError extends CallError {
+  override readonly name = 'CallAmbiguousError';
+  readonly code = 'CALL_AMBIGUOUS';
+  constructor(prefix: string) {
+    super(`more than one call has an id that begins with ${prefix}; give more of it`, undefined);
+  }
+}
+
+/** What was asked for needs a call that is over. */
+export class CallOpenError extends CallError {
+  override readonly name = 'CallOpenError';
+  readonly code = 'CALL_OPEN';
+  constructor(callId: string) {
+    super(`the call ${callId} is not over; cancel it first`, callId);
+  }
+}
+
+/** The log of a call cannot be read: its server tells none, or not any more, or is not connected here. */
+export class CallLogUnavailableError extends CallError {
+  override readonly name = 'CallLogUnavailableError';
+  readonly code = 'CALL_LOG_UNAVAILABLE';
+  constructor(callId: string, why: string, options?: ErrorOptions) {
+    super(`there is no log to read: ${why}`, callId);
+    this.cause = options?.cause;
   }
 }
 

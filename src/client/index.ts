@@ -1,7 +1,10 @@
+export type { TaskLogLine, TaskLogPage } from '../wire/task-log.ts';
 export type { Call } from './call.ts';
+export type { CallLogOptions, CallUpdate } from './call-log.ts';
 export type { CallEnd } from './call-state.ts';
 export {
   type ConnectTarget,
+  type ListCallsOptions,
   openTaskClient,
   type Resumed,
   type TaskClient,
@@ -10,14 +13,17 @@ export {
 export { type ConnectOptions, connectRemote, type RemoteOptions } from './connect-remote.ts';
 export type { CallOptions, ConnectedServer, ToolCall } from './connected-server.ts';
 export {
+  CallAmbiguousError,
   CallCancelledError,
   CallDetachedError,
   CallError,
   type CallErrorCode,
   CallExpiredError,
   CallFailedError,
+  CallLogUnavailableError,
   CallLostError,
   CallNotFoundError,
+  CallOpenError,
   CallRefusedError,
   CallUnknownError,
   ClientClosedError,

@@ -1,5 +1,6 @@
 import type { Answer, JsonObject, Question, TaskProgress } from '../core/index.ts';
 import type { Outcome, PeerStatus, PeerTask } from '../wire/peer-task.ts';
+import type { TaskLogPage } from '../wire/task-log.ts';
 
 export type { Outcome };
 export type RemoteStatus = PeerStatus;
@@ -51,6 +52,12 @@ export interface Remote extends AsyncDisposable {
   outcome(taskId: string, options?: { signal?: AbortSignal }): Promise<Outcome>;
   answer(taskId: string, answers: ReadonlyMap<string, Answer>): Promise<void>;
   cancel(taskId: string): Promise<void>;
+  /** Deletes a task that is over, with what its server keeps of it. Absent where requestors cannot. */
+  delete?(taskId: string): Promise<void>;
+  /**
+   * A page of a task's log, from a byte on (below 0: so many bytes before its end). Absent where the server tells no logs.
+   */
+  log?(taskId: string, cursor: number, options?: { signal?: AbortSignal }): Promise<TaskLogPage>;
   /**
    * Tells of changes until the returned function is called. Absent where the server pushes nothing. Pushes are hints;
    * polling is the net.

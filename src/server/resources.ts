@@ -11,18 +11,20 @@ import {
 import type { Tasks } from '../engine/index.ts';
 import type { LogLine } from '../store/index.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
+import { encodeLogPage, LOG_PAGE_URI } from '../wire/task-log.ts';
 import type { Host, HostedResource } from './host.ts';
 import type { PrincipalOf } from './principal.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 
 /** Text and its kind; undefined where there is nothing to read. */
-type Reader = (taskId: string, principal: Principal) => Promise<string | undefined>;
+type Reader = (taskId: string, principal: Principal, variables: Variables) => Promise<string | undefined>;
+type Variables = Readonly<Record<string, unknown>>;
 
 /** As much of a log as one read carries: its end, for people who ask what is going on. */
 export const LOG_TAIL_BYTES = 64 * 1024;
 
 /**
- * `longcall://tasks/{id}`, `…/log` and `…/result`, each for the task's owner; what is unknown, expired or another's is
+ * `longcall://tasks/{id}`, `…/log`, `…/log/{cursor}` and `…/result`, each for the task's owner; what is unknown, expired or another's is
  * answered alike. Resources of the server's own are asked first, and keep their names.
  * @param subscribe clients may subscribe to the first of them, which is up to whoever serves their subscriptions
  */
@@ -35,9 +37,9 @@ export function registerTaskResources(
   const { engine, logger } = tasks;
   const register = (name: string, uriTemplate: string, resource: HostedResource, read: Reader): void => {
     try {
-      host.registerResource(name, uriTemplate, resource, async (_uri, { id }, ctx) => {
+      host.registerResource(name, uriTemplate, resource, async (_uri, variables, ctx) => {
         try {
-          return await read(String(id), principalOf({ auth: ctx.http?.authInfo }));
+          return await read(String(variables.id), principalOf({ auth: ctx.http?.authInfo }), variables);
         } catch (error) {
           if (error instanceof TaskNotFoundError) return undefined;
           throw asThrown(answerTo(error, name, tasks));
@@ -69,6 +71,20 @@ export function registerTaskResources(
     async (taskId, principal) => {
       const page = await engine.readLog(taskId, principal, { cursor: -LOG_TAIL_BYTES, limitBytes: LOG_TAIL_BYTES });
       return tail(page.lines, page.cursor);
+    },
+  );
+  register(
+    'longcall-task-log-page',
+    LOG_PAGE_URI,
+    {
+      title: 'Task log from a byte on',
+      description: 'As JSON, with the byte from which to go on; below 0: so many bytes from its end',
+      mimeType: 'application/json',
+    },
+    async (taskId, principal, variables) => {
+      const cursor = /^-?\d{1,15}$/.test(String(variables.cursor)) ? Number(variables.cursor) : undefined;
+      if (cursor === undefined) return undefined;
+      return encodeLogPage(await engine.readLog(taskId, principal, { cursor, limitBytes: LOG_TAIL_BYTES }));
     },
   );
   register(

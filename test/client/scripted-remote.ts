@@ -34,6 +34,8 @@ export class ScriptedRemote implements Remote {
   onAnswer: (answers: ReadonlyMap<string, Answer>) => void = () => {};
   onCancel: Doing<string, void> = () => {};
   watch?: NonNullable<Remote['watch']>;
+  delete?: NonNullable<Remote['delete']>;
+  log?: NonNullable<Remote['log']>;
   readonly #clock: ManualClock | undefined;
   readonly #waiting = new Set<() => void>();
 

@@ -133,6 +133,7 @@ describe('the resources of a task', () => {
     expect((result['resourceTemplates'] as { uriTemplate: string }[]).map(({ uriTemplate }) => uriTemplate)).toEqual([
       'longcall://tasks/{id}',
       'longcall://tasks/{id}/log',
+      'longcall://tasks/{id}/log/{cursor}',
       'longcall://tasks/{id}/result',
     ]);
     expect((await peer.send('resources/list', {})).result['resources']).toEqual([]);

@@ -3,7 +3,7 @@ import { COMPANIONS, decodeDetached, encodeAnswer, saysUnknown } from '../../wir
 import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import type { RemoteTask } from '../remote.ts';
 import { RemoteGoneError, RemoteRefusedError } from '../remote-errors.ts';
-import { type Dialect, outcomeIn, read, type Speaking } from './dialect.ts';
+import { type Dialect, logReader, outcomeIn, read, type Speaking } from './dialect.ts';
 import { plain } from './plain.ts';
 
 /**
@@ -51,5 +51,11 @@ export function companions(speaking: Speaking): Dialect {
     async cancel(taskId) {
       await use(COMPANIONS.cancel, { taskId });
     },
+    async delete(taskId) {
+      const { isError, content } = await use(COMPANIONS.delete, { taskId });
+      if (isError !== true) return;
+      throw new RemoteRefusedError({ code: -32602, message: 'the task was not deleted', data: content ?? null });
+    },
+    ...logReader(speaking, (method, params, asking) => speaking.connection.request(method, params, asking)),
   };
 }

@@ -1,6 +1,14 @@
-import type { Clock, JsonObject, Logger, RandomSource, RequestorAbilities } from '../../core/index.ts';
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Logger,
+  type RandomSource,
+  type RequestorAbilities,
+} from '../../core/index.ts';
 import type { Decoded } from '../../wire/decoded.ts';
-import type { Connection } from '../connection.ts';
+import { decodeLogPage, logPageUri } from '../../wire/task-log.ts';
+import type { Asking, Connection } from '../connection.ts';
 import type { OnQuestion, Outcome, Remote, RemoteTask, Started } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 
@@ -81,6 +89,22 @@ export function immediate(result: JsonObject): Started {
 export function outcomeIn({ outcome, status }: RemoteTask): Outcome {
   if (outcome === undefined) throw new RemoteProtocolError(`the task is not over: it is ${status}`);
   return outcome;
+}
+
+/** How logs are read where the server has them as resources: ours do, on every revision. */
+export function logReader(
+  { capabilities, repeatable, requestTimeoutMs: timeoutMs }: Speaking,
+  request: (method: string, params: JsonObject, asking: Asking) => Promise<JsonObject>,
+): Pick<Dialect, 'log'> {
+  if (!repeatable || !isJsonObject(capabilities) || !isJsonObject(capabilities.resources)) return {};
+  return {
+    async log(taskId, cursor, { signal } = {}) {
+      const asking = { timeoutMs, signal, hangUp: true };
+      const page = decodeLogPage(await request('resources/read', { uri: logPageUri(taskId, cursor) }, asking));
+      if (page === undefined) throw new RemoteProtocolError('the log of a task: expected a page of it');
+      return page;
+    },
+  };
 }
 
 /** For revisions before 2026-07-28, whose questions are requests. */

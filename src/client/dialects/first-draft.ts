@@ -99,6 +99,10 @@ export function firstDraft(speaking: Speaking): Dialect {
     get,
     outcome,
     answer: answeredWhereAsked,
+    async delete(taskId) {
+      await ofTask(connection.request(METHODS.delete, encodeAbout(taskId), { timeoutMs }));
+      calls.delete(taskId);
+    },
     async cancel(taskId) {
       const call = calls.get(taskId);
       if (call !== undefined) return connection.notify('notifications/cancelled', { requestId: call.id });

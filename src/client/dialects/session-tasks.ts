@@ -13,6 +13,7 @@ import {
   failedOutcome,
   immediate,
   isInvalidParams,
+  logReader,
   ofTask,
   read,
   type Speaking,
@@ -104,6 +105,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
       }
     },
     answer: answeredWhereAsked,
+    ...logReader(speaking, (method, params, asking) => connection.request(method, params, asking)),
     watch(taskIds, onTask) {
       const wanted = new Set(taskIds);
       return connection.listen((message) => {

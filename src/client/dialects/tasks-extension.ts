@@ -28,6 +28,7 @@ import {
   failedOutcome,
   immediate,
   isInvalidParams,
+  logReader,
   ofTask,
   outcomeIn,
   read,
@@ -178,6 +179,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
         throw error;
       }
     },
+    ...logReader(speaking, request),
     ...(tasks && {
       watch: (taskIds: readonly string[], onTask: (task: RemoteTask) => void) =>
         subscribe(taskIds, told(onTask), speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),

@@ -26,15 +26,28 @@ export interface NewCall {
   arguments: JsonObject;
   idempotencyKey: string;
   ttlMs?: number;
+  /** The calls it was made with. `limit`: so many of them may be under way at once. */
+  group?: { id: string; limit?: number };
+  /** The task whose handler made the call. */
+  parent?: string;
+  /** Passed on to the server. @see W3C Trace Context */
+  traceparent?: string;
 }
 
 /** An open call, or one that ended; how it ended is read apart. */
 export interface CallRecord extends NewCall {
   createdAt: number;
-  state: OpenCall | { phase: 'ended' };
+  state: OpenCall | EndedCall;
   cancelRequested: boolean;
   /** Whether a process follows it. */
   followed: boolean;
+}
+
+/** How it ended is read apart. */
+export interface EndedCall {
+  phase: 'ended';
+  /** What the server called the task that the call had become. */
+  taskId?: string;
 }
 
 /** The right to follow a call. Writes of a holder whose right has passed to another change nothing. */
@@ -116,6 +129,10 @@ export class Journal {
       cancel_requested: 0,
       owner: this.owner,
       fence: 1,
+      group_id: call.group?.id ?? null,
+      group_limit: call.group?.limit ?? null,
+      parent: call.parent ?? null,
+      traceparent: call.traceparent ?? null,
     };
     await this.#write(() => run(this.#q.insert, row), true);
     return heldCall(row);
@@ -128,9 +145,13 @@ export class Journal {
   }
 
   /** Writes how a held call ended, once and for ever; resolves when it is on disk. */
-  end(hold: Hold, end: CallEnd): Promise<'recorded' | 'lost'> {
+  end(hold: Hold, end: CallEnd, taskId?: string): Promise<'recorded' | 'lost'> {
     const q = this.#q;
-    const args = { id: hold.callId, fence: hold.fence, state: JSON.stringify({ phase: 'ended' }) };
+    const args = {
+      id: hold.callId,
+      fence: hold.fence,
+      state: JSON.stringify({ phase: 'ended', ...(taskId !== undefined && { taskId }) } satisfies EndedCall),
+    };
     const ending = { id: hold.callId, body: JSON.stringify(end), now: this.#clock.now() };
     return this.#write(function* () {
       if ((yield* run(q.end, args)) === 0) return 'lost';
@@ -230,6 +251,18 @@ export class Journal {
     return (await this.#commits.read(() => all(this.#q.open, {}))).map(callRecord);
   }
 
+  /** Newest first: `limit` of them, or of those that are older than a call. */
+  async calls({ open, before, limit }: { open: boolean; before?: string; limit: number }): Promise<CallRecord[]> {
+    const statement = open ? this.#q.recentOpen : this.#q.recent;
+    return (await this.#commits.read(() => all(statement, { before: before ?? null, limit }))).map(callRecord);
+  }
+
+  /** Ids that begin so; two at most. */
+  async beginning(prefix: string): Promise<string[]> {
+    const range = { from: prefix, to: `${prefix}\uffff` };
+    return (await this.#commits.read(() => all(this.#q.beginning, range))).map(({ id }) => id);
+  }
+
   async ending(callId: string): Promise<Ending | undefined> {
     const row = await this.#commits.read(() => one(this.#q.ending, { id: callId }));
     return row && endingOf(row);
@@ -250,13 +283,18 @@ export class Journal {
     const q = this.#q;
     return this.#write(function* () {
       const rows = yield* all(q.forgettable, { now: before, limit: FORGET_AT_A_TIME });
-      for (const { call_id: id } of rows) {
-        yield* run(q.deleteEnding, { id });
-        yield* run(q.deleteAnswers, { id });
-        yield* run(q.deleteCall, { id });
-      }
+      for (const { call_id: id } of rows) yield* erase(q, id);
       return rows.length;
     }, false);
+  }
+
+  /** Deletes a call that has ended; resolves once that is on disk. */
+  async delete(callId: string): Promise<void> {
+    const q = this.#q;
+    await this.#write(function* () {
+      const call = yield* one(q.call, { id: callId });
+      if (call?.phase === 'ended') yield* erase(q, callId);
+    }, true);
   }
 
   /** Lets go of all that this process holds: others, or the next start, go on with it. */
@@ -283,11 +321,22 @@ function callRecord(row: CallRow): CallRecord {
     arguments: JSON.parse(row.arguments) as JsonObject,
     idempotencyKey: row.idempotency_key,
     ...(row.ttl_ms !== null && { ttlMs: row.ttl_ms }),
+    ...(row.group_id !== null && {
+      group: { id: row.group_id, ...(row.group_limit !== null && { limit: row.group_limit }) },
+    }),
+    ...(row.parent !== null && { parent: row.parent }),
+    ...(row.traceparent !== null && { traceparent: row.traceparent }),
     createdAt: row.created_at,
     state: JSON.parse(row.state) as CallRecord['state'],
     cancelRequested: row.cancel_requested === 1,
     followed: row.owner !== null,
   };
+}
+
+function* erase(q: ReturnType<typeof journalStatements>, id: string): Command<void> {
+  yield* run(q.deleteEnding, { id });
+  yield* run(q.deleteAnswers, { id });
+  yield* run(q.deleteCall, { id });
 }
 
 function heldCall(row: CallRow): HeldCall {

@@ -5,7 +5,7 @@ import { StoreRefusedError } from '../../core/index.ts';
 /** "LCCJ": tells a client's journal from a task store and from other SQLite databases. */
 export const JOURNAL_APPLICATION_ID = 0x4c43434a;
 /** The schema this release writes. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 /** Times are integer milliseconds since the Unix epoch, JSON is text. No credential is in any column. */
 export interface JournalSchema {
@@ -27,6 +27,12 @@ export interface JournalSchema {
     owner: string | null;
     /** Grows with every change of owner, and guards every write. */
     fence: number;
+    /** The calls that were made together; how many of them may be under way at once, if that is bounded. */
+    group_id: string | null;
+    group_limit: number | null;
+    /** The task whose handler made the call. */
+    parent: string | null;
+    traceparent: string | null;
   };
   /** Ends of calls, in the order in which they were written. Numbers are never used again, also after rows are deleted. */
   endings: {
@@ -64,13 +70,25 @@ create trigger ended_is_final before update of phase, state on calls when old.ph
 begin select raise(abort, 'an ended call never changes'); end;
 `;
 
+/** What the second version brought: groups of calls, and calls made by handlers of tasks. */
+const SECOND = `
+alter table calls add column group_id text;
+alter table calls add column group_limit integer;
+alter table calls add column parent text;
+alter table calls add column traceparent text;
+create index calls_grouped on calls (group_id, row_id) where group_id is not null;
+create index calls_of_parents on calls (parent) where parent is not null and phase <> 'ended';
+`;
+
 /** Makes the tables where there are none. Two processes that start together make them once. */
 export function migrateJournal(db: Database.Database, file: string): void {
   if (versionOf(db, file) === SCHEMA_VERSION) return;
   db.exec('begin immediate');
   try {
-    if (versionOf(db, file) !== SCHEMA_VERSION) {
-      db.exec(TABLES);
+    const found = versionOf(db, file);
+    if (found !== SCHEMA_VERSION) {
+      if (found === 0) db.exec(TABLES);
+      db.exec(SECOND);
       db.pragma(`user_version = ${SCHEMA_VERSION}`);
     }
     db.exec('commit');

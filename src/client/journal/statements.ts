@@ -19,6 +19,10 @@ const columns = [
   'cancel_requested',
   'owner',
   'fence',
+  'group_id',
+  'group_limit',
+  'parent',
+  'traceparent',
 ] as const satisfies readonly (keyof CallRow)[];
 
 function build() {
@@ -42,6 +46,33 @@ function build() {
     call: compile<{ id: string }, CallRow>(db.selectFrom('calls').select(columns).where('id', '=', id)),
     open: compile<object, CallRow>(
       db.selectFrom('calls').select(columns).where('phase', '<>', 'ended').orderBy('row_id'),
+    ),
+    /** Newest first, those before a call. */
+    recent: compile<{ before: string | null; limit: number }, CallRow>(
+      db
+        .selectFrom('calls')
+        .select(columns)
+        .where(sql<boolean>`row_id < ${earlierThan(slot<string | null>('before'))}`)
+        .orderBy('row_id', 'desc')
+        .limit(limit),
+    ),
+    recentOpen: compile<{ before: string | null; limit: number }, CallRow>(
+      db
+        .selectFrom('calls')
+        .select(columns)
+        .where('phase', '<>', 'ended')
+        .where(sql<boolean>`row_id < ${earlierThan(slot<string | null>('before'))}`)
+        .orderBy('row_id', 'desc')
+        .limit(limit),
+    ),
+    /** Two are enough to know that there is more than one. */
+    beginning: compile<{ from: string; to: string }, { id: string }>(
+      db
+        .selectFrom('calls')
+        .select('id')
+        .where('id', '>=', slot<string>('from'))
+        .where('id', '<', slot<string>('to'))
+        .limit(2),
     ),
     record: compile<{ id: string; fence: number; phase: string; state: string }>(
       held.set({ phase: slot('phase'), state: slot('state') }),
@@ -134,6 +165,11 @@ function build() {
     deleteAnswers: compile<{ id: string }>(db.deleteFrom('answers').where('call_id', '=', id)),
     deleteCall: compile<{ id: string }>(db.deleteFrom('calls').where('id', '=', id)),
   };
+}
+
+/** The row of a call, or beyond all rows where none is named. */
+function earlierThan(id: string | null) {
+  return sql<number>`coalesce((select row_id from calls where id = ${id}), 9223372036854775807)`;
 }
 
 let built: ReturnType<typeof build> | undefined;

@@ -134,7 +134,7 @@ export const g1Client: readonly Row[] = [
     'After cancelling keep polling until `cancelled`; may give up after a reasonable time'],
   ['G1-C-12', 'M', open('E'), 'S1686 4.9.3',
     'Cursors are opaque'],
-  ['G1-C-13', 'S', open('E'), 'S1686 4.10.4',
+  ['G1-C-13', 'S', claimed, 'S1686 4.10.4',
     'Delete tasks with sensitive results promptly'],
   ['G1-C-14', 'S', open('E'), 'S1686 8.3.2',
     'Log lifecycle, track ids with their operations'],

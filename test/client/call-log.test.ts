@@ -1,0 +1,127 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Call, CallLogUnavailableError, openTaskClient, type TaskLogLine } from '../../src/client/index.ts';
+import { text } from '../../src/engine/index.ts';
+import { answered } from '../hosts/waiting.ts';
+import { type Served, serve } from '../server/peer.ts';
+import { deferred } from '../support/engine.ts';
+import { remoteOf } from './remotes.ts';
+import { pass, settled, stage } from './support.ts';
+
+const LONG = '.'.repeat(200);
+
+async function hosting(protocol: string) {
+  const gate = deferred();
+  const served = serve((tasks) => {
+    tasks.registerTool('chatty', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
+      task.log('first');
+      task.log('second', 'warning');
+      await gate.promise;
+      for (let n = 0; n < 1_000; n += 1) task.log(`${n} ${LONG}`);
+      return text('done');
+    });
+  });
+  const client = await openTaskClient({ journal: ':memory:', clock: served.clock });
+  onTestFinished(() => client.close());
+  const ours = await client.connect('ours', { remote: () => remoteOf(served, { protocol }) });
+  return { gate, served, client, ours };
+}
+
+const read = async (lines: AsyncIterable<TaskLogLine>): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const { level, text: words } of lines) found.push(`${level} ${words}`);
+  return found;
+};
+
+async function following(call: Call, served: Served): Promise<void> {
+  while ((await call.refresh()).phase !== 'following') await pass(served.clock, 1_000);
+}
+
+describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
+  'the log of a call to a server of ours, in %s',
+  (protocol) => {
+    it('is read while it runs, and followed to its end', async () => {
+      const { gate, served, ours } = await hosting(protocol);
+      const call = await ours.callTool({ name: 'chatty' });
+      await following(call, served);
+      expect((await answered(served.clock, read(call.log()))).answer).toEqual(['info first', 'warning second']);
+      const whole = read(call.log({ follow: true }));
+      gate.resolve();
+      const { answer: lines } = await answered(served.clock, whole);
+      expect(lines).toHaveLength(1_002);
+      expect(lines.slice(1, 4)).toEqual(['warning second', `info 0 ${LONG}`, `info 1 ${LONG}`]);
+      expect(lines.at(-1)).toBe(`info 999 ${LONG}`);
+      const { answer: end } = await answered(served.clock, read(call.log({ tailBytes: 1_000 })));
+      expect(end.length).toBeGreaterThan(1);
+      expect(end.length).toBeLessThan(7);
+      expect(end.at(-1)).toBe(`info 999 ${LONG}`);
+    });
+
+    it('comes with the updates, to who asks for it', async () => {
+      const { gate, served, ours } = await hosting(protocol);
+      const call = await ours.callTool({ name: 'chatty' });
+      await following(call, served);
+      const lines: string[] = [];
+      const reading = (async () => {
+        for await (const { log = [], end } of call.updates({ log: true })) {
+          lines.push(...log.map(({ text: words }) => words));
+          if (lines.length === 2) gate.resolve();
+          if (end !== undefined) return end.kind;
+        }
+        return 'no end';
+      })();
+      expect((await answered(served.clock, reading)).answer).toBe('completed');
+      expect([lines.length, lines[0], lines.at(-1)]).toEqual([1_002, 'first', `999 ${LONG}`]);
+    });
+
+    it('says so where the task is gone', async () => {
+      const { gate, served, ours } = await hosting(protocol);
+      const call = await ours.callTool({ name: 'chatty' });
+      await following(call, served);
+      gate.resolve();
+      await answered(served.clock, call.result());
+      for (const { taskId, principal } of (await served.tasks.inspect.list({})).tasks) {
+        await served.tasks.engine.delete(taskId, principal);
+      }
+      await expect(read(call.log())).rejects.toThrow(CallLogUnavailableError);
+    });
+  },
+);
+
+describe('a call to a server that tells no logs', () => {
+  it('has none to read, and the error says why', async () => {
+    const { server, remote } = await stage();
+    const call = await server.callTool({ name: 'x' });
+    await remote.until('start', 1);
+    await settled();
+    await expect(read(call.log())).rejects.toThrow('the server "ci" tells none');
+  });
+
+  it('has updates all the same', async () => {
+    const { server, remote, clock } = await stage();
+    const call = await server.callTool({ name: 'x' });
+    await remote.until('start', 1);
+    const phases: string[] = [];
+    const reading = (async () => {
+      for await (const { phase } of call.updates({ log: true })) phases.push(phase);
+    })();
+    remote.finish('task-1');
+    await pass(clock, 2_000);
+    await reading;
+    expect(phases.at(-1)).toBe('ended');
+  });
+
+  it('waits no longer than its reader', async () => {
+    const { server, remote } = await stage({
+      prepare: (remote) => {
+        remote.log = async (_taskId, cursor) => ({ lines: [], cursor });
+      },
+    });
+    const call = await server.callTool({ name: 'x' });
+    await remote.until('start', 1);
+    const stop = new AbortController();
+    const reading = read(call.log({ follow: true, signal: stop.signal }));
+    await settled();
+    stop.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+  });
+});
