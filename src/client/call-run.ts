@@ -14,6 +14,7 @@ import {
 } from './call-state.ts';
 import { type Trouble, troubleOf } from './call-trouble.ts';
 import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
+import type { Lanes, Turn } from './lanes.ts';
 import { type PollLimits, pollDelayMs, retryDelay } from './poll-delay.ts';
 import type { Outcome, RemoteTask, Started } from './remote.ts';
 import { aborted, type ServerDesk } from './server-desk.ts';
@@ -30,6 +31,8 @@ export interface CallRunParts {
   giveUpMs: number;
   /** Something about the call changed. */
   changed: () => void;
+  /** How many calls of a group may be under way at once. */
+  lanes: Lanes;
 }
 
 /** Servers keep an expired task readable for about this long. */
@@ -70,6 +73,10 @@ export class CallRun {
   #pushed: RemoteTask | undefined;
   #questions: CallQuestions | undefined;
   #answersToSend = false;
+  /** Its place in its group, where that is bounded. */
+  readonly #turn: Turn | undefined;
+  /** When it was first tried: whoever waits for a turn is not late. */
+  #triedSince: number | undefined;
 
   /** @param fresh the call was made by this process just now: its mark `sent` was written ahead of the request */
   constructor(parts: CallRunParts, { record, hold }: HeldCall, fresh: boolean) {
@@ -80,6 +87,12 @@ export class CallRun {
     this.#fresh = fresh;
     this.#cancelRequested = record.cancelRequested;
     this.#notBefore = parts.clock.monotonic();
+    const { callId, group, createdAt } = record;
+    if (group?.limit !== undefined) {
+      const bounded = { id: group.id, limit: group.limit };
+      this.#turn = parts.lanes.join(bounded, callId, record.state.phase !== 'intended', () => this.#wake?.());
+    }
+    if (this.#turn === undefined) this.#triedSince = createdAt;
     // To cancel is not to poll: it need not wait its turn.
     if (record.state.phase === 'following' && !record.cancelRequested) {
       this.#scheduleFromJournal(record.state.task.polledAt);
@@ -129,18 +142,20 @@ export class CallRun {
     this.#questions?.stop();
     this.#unfollow?.();
     this.#unfollow = undefined;
+    this.#turn?.leave();
     this.#wake?.();
   }
 
   /** One step; false when there is nothing more to do. */
   async #step(): Promise<boolean> {
     const { desk, clock, giveUpMs } = this.#parts;
-    const { createdAt, ttlMs } = this.record;
+    const { ttlMs } = this.record;
+    if (this.#turn?.ready === true) this.#triedSince ??= clock.now();
     const step = nextStep(this.#state, {
       repeatable: desk.remote.repeatable,
       fresh: this.#fresh,
       cancelRequested: this.#cancelRequested,
-      giveUpAt: createdAt + (ttlMs ?? giveUpMs),
+      giveUpAt: (this.#triedSince ?? Number.POSITIVE_INFINITY) + (ttlMs ?? giveUpMs),
       now: clock.now(),
     });
     if (step.do === 'end') return this.#end(step.end);
@@ -153,6 +168,10 @@ export class CallRun {
       this.#state.phase === 'following'
     ) {
       return this.#sendAnswers(this.#questions, this.#state.task.taskId);
+    }
+    if (this.#turn?.ready === false) {
+      await this.#woken();
+      return true;
     }
     const waitMs = Math.max(this.#notBefore - clock.monotonic(), desk.closedMs);
     if (waitMs > 0) {
@@ -468,6 +487,16 @@ export class CallRun {
       this.#wake = () => {
         this.#wake = undefined;
         timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Until something happened. */
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
         resolve();
       };
     });

@@ -163,7 +163,7 @@ export class Call {
 }
 
 /** The result of a call that ended with one; else its error. */
-function resultOf(callId: string, end: CallEnd): JsonObject {
+export function resultOf(callId: string, end: CallEnd): JsonObject {
   switch (end.kind) {
     case 'completed':
       return end.result;

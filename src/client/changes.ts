@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../core/index.ts';
 import { Watchers } from '../engine/watchers.ts';
 import { ClientClosedError } from './errors.ts';
+import { Gathering } from './gathering.ts';
 import { KeepAlive } from './keep-alive.ts';
 
 const INBOX = 'inbox';
@@ -58,6 +59,25 @@ export class Changes {
     } finally {
       timer?.cancel();
       unwatch();
+    }
+  }
+
+  /**
+   * Which of these calls have changed, again and again; all of them at first. Ends with the signal. Whoever waits here keeps the
+   * process alive.
+   * @throws {ClientClosedError} once the client is closed.
+   */
+  async *ofCalls(callIds: Iterable<string>, signal?: AbortSignal): AsyncGenerator<string[], void, undefined> {
+    const gathering = new Gathering(this.#watchers, callIds);
+    try {
+      for (;;) {
+        const changed = await this.#keepAlive.during(gathering.next(signal));
+        if (this.#closed) throw new ClientClosedError();
+        if (signal?.aborted === true) return;
+        yield changed;
+      }
+    } finally {
+      gathering.stop();
     }
   }
 

@@ -2,30 +2,27 @@ import {
   type Answer,
   type Clock,
   DEFAULTS,
+  type JsonObject,
   type Logger,
   type RandomSource,
   systemClock,
   systemRandom,
 } from '../core/index.ts';
-import type { TaskLogPage } from '../wire/task-log.ts';
 import { Call, type CallSource } from './call.ts';
+import { CallRemains } from './call-remains.ts';
 import { Changes } from './changes.ts';
 import { type ConnectOptions, connectRemote } from './connect-remote.ts';
 import { CALL_ID_PREFIX, ConnectedServer } from './connected-server.ts';
-import {
-  CallAmbiguousError,
-  CallLogUnavailableError,
-  CallNotFoundError,
-  CallOpenError,
-  ClientClosedError,
-} from './errors.ts';
+import { CallAmbiguousError, CallNotFoundError, ClientClosedError } from './errors.ts';
 import { Following } from './following.ts';
+import type { CallGroup, ResultsOptions } from './group.ts';
+import { GroupCalls, type GroupedCall, type GroupOptions } from './group-calls.ts';
 import { type Completion, inbox } from './inbox.ts';
-import { Journal } from './journal/journal.ts';
+import { type CallRecord, Journal } from './journal/journal.ts';
 import { OtherProcesses } from './other-processes.ts';
 import { POLL_LIMITS } from './poll-delay.ts';
+import { firstResult, type RaceWon } from './race.ts';
 import type { OnQuestion, Remote } from './remote.ts';
-import { RemoteGoneError, RemoteRefusedError } from './remote-errors.ts';
 import { ServerDesk } from './server-desk.ts';
 import { type CallSnapshot, snapshotOf } from './snapshot.ts';
 import { ClientUpkeep } from './upkeep.ts';
@@ -108,8 +105,10 @@ export class TaskClient implements AsyncDisposable {
   readonly #following: Following;
   readonly #upkeep: ClientUpkeep;
   readonly #desks = new Map<string, ServerDesk>();
+  readonly #servers = new Map<string, ConnectedServer>();
   readonly #connecting = new Set<string>();
   readonly #source: CallSource;
+  readonly #groups: GroupCalls;
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -128,17 +127,25 @@ export class TaskClient implements AsyncDisposable {
       keepAcknowledgedMs,
       takeOver: () => this.#takeOver([...this.#desks.keys()]),
     });
+    const remains = new CallRemains({ journal, changes: this.#changes, desks: this.#desks });
+    this.#groups = new GroupCalls({
+      journal,
+      changes: this.#changes,
+      servers: this.#servers,
+      random,
+      handle: (record) => this.#callOf(record),
+    });
     this.#source = {
       changes: this.#changes,
       look: (callId) => this.#look(callId),
       cancel: (callId) => this.#cancel(callId),
       answer: (callId, key, answer) => this.#answer(callId, key, answer),
       acknowledge: (callId) => this.acknowledge(callId),
-      delete: (callId) => this.#delete(callId),
+      delete: (callId) => remains.delete(callId),
       log: (callId) => ({
         clock,
         look: () => this.#look(callId),
-        read: (cursor, signal) => this.#readLog(callId, cursor, signal),
+        read: (cursor, signal) => remains.readLog(callId, cursor, signal),
         news: (ms, signal) => this.#changes.next(callId, ms, clock, signal),
       }),
     };
@@ -172,7 +179,9 @@ export class TaskClient implements AsyncDisposable {
       this.#desks.set(name, desk);
       await this.#takeOver([name]);
       const parts = { journal: this.#journal, following: this.#following, clock, random, logger };
-      return new ConnectedServer({ ...parts, name, desk, handle: (callId) => this.call(callId) });
+      const server = new ConnectedServer({ ...parts, name, desk, handle: (callId) => this.call(callId) });
+      this.#servers.set(name, server);
+      return server;
     } finally {
       this.#connecting.delete(name);
     }
@@ -218,12 +227,54 @@ export class TaskClient implements AsyncDisposable {
     });
   }
 
+  /**
+   * Makes several calls. Resolves once all of them are on disk, or none is: what still waits for its turn when the process ends
+   * is sent by the next one, as many at once as before.
+   * @throws {TypeError} naming the call and what of it is wrong. Nothing was written then.
+   * @throws {StoreUnavailableError} when the journal cannot be written. Nothing was sent then.
+   */
+  async callAll(calls: Iterable<GroupedCall>, options: GroupOptions = {}): Promise<CallGroup> {
+    this.#assertOpen();
+    return this.#groups.make(calls, options);
+  }
+
+  /**
+   * The calls that `callAll` made together, by the id of their group; also after a restart. Without those that were acknowledged and
+   * forgotten.
+   * @throws {CallNotFoundError} when there is none.
+   */
+  async group(groupId: string): Promise<CallGroup> {
+    this.#assertOpen();
+    return this.#groups.made(groupId);
+  }
+
+  /**
+   * The results of several calls, in their order: calls to be made, calls made before, or both.
+   * @throws the error of the first call that ends without a result. The others go on, unless `cancelRest`.
+   */
+  async all(calls: Iterable<Call | GroupedCall>, options: GroupOptions & ResultsOptions = {}): Promise<JsonObject[]> {
+    return (await this.#groups.together(calls, options)).results(options);
+  }
+
+  /**
+   * The first of several calls that ends with a result; one with `isError` wins only when no other does better. The others are
+   * cancelled, unless `losers` is `'leave'`.
+   * @throws {AggregateError} when none ends with a result.
+   */
+  async race(
+    calls: Iterable<Call | GroupedCall>,
+    options: GroupOptions & { losers?: 'cancel' | 'leave' } = {},
+  ): Promise<RaceWon> {
+    const { concurrency = Number.POSITIVE_INFINITY, losers = 'cancel' } = options;
+    return firstResult(await this.#groups.together(calls, { ...options, concurrency }), losers);
+  }
+
   /** All open calls in the journal, by whether somebody follows them or they wait for their server. Oldest first. */
   async resume(): Promise<Resumed> {
     this.#assertOpen();
     const resumed: Resumed = { following: [], waiting: [] };
     for (const record of await this.#journal.openCalls()) {
-      const call = new Call(this.#source, snapshotOf(record, record.state));
+      const call = this.#callOf(record);
       if (record.followed) resumed.following.push(call);
       else resumed.waiting.push(call);
     }
@@ -271,6 +322,10 @@ export class TaskClient implements AsyncDisposable {
     }
   }
 
+  #callOf(record: CallRecord): Call {
+    return new Call(this.#source, snapshotOf(record, record.state));
+  }
+
   async #takeOver(servers: readonly string[]): Promise<void> {
     for (const name of servers) {
       const desk = this.#desks.get(name);
@@ -305,49 +360,6 @@ export class TaskClient implements AsyncDisposable {
     const recorded = await this.#journal.answer(callId, key, answer);
     if (recorded) this.#following.get(callId)?.sendAnswers();
     return recorded;
-  }
-
-  async #delete(callId: string): Promise<boolean> {
-    const record = await this.#journal.call(callId);
-    if (record === undefined) throw new CallNotFoundError(callId);
-    const { state, server } = record;
-    if (state.phase !== 'ended') throw new CallOpenError(callId);
-    const desk = this.#desks.get(server);
-    const remote = desk?.remote;
-    const { taskId } = state;
-    const deleted = taskId !== undefined && remote?.delete !== undefined;
-    if (deleted) {
-      await remote.delete?.(taskId).catch((error: unknown) => {
-        if (!(error instanceof RemoteGoneError)) throw error; // It is not there any more: so much the better.
-      });
-    }
-    await this.#journal.delete(callId);
-    this.#changes.ofEnd(callId);
-    return deleted;
-  }
-
-  async #readLog(callId: string, cursor: number, signal: AbortSignal | undefined): Promise<TaskLogPage> {
-    const record = await this.#journal.call(callId);
-    if (record === undefined) throw new CallNotFoundError(callId);
-    const { state, server } = record;
-    const taskId = state.phase === 'following' ? state.task.taskId : 'taskId' in state ? state.taskId : undefined;
-    if (taskId === undefined) {
-      if (state.phase !== 'ended') return { lines: [], cursor }; // It may still become a task.
-      throw new CallLogUnavailableError(callId, 'the call was answered without a task');
-    }
-    const desk = this.#desks.get(server);
-    if (desk === undefined) throw new CallLogUnavailableError(callId, `the server "${server}" is not connected`);
-    const { remote } = desk;
-    if (remote.log === undefined) throw new CallLogUnavailableError(callId, `the server "${server}" tells none`);
-    try {
-      return await desk.ask(
-        signal ?? new AbortController().signal,
-        (asking) => remote.log?.(taskId, cursor, { signal: asking }) as Promise<TaskLogPage>,
-      );
-    } catch (error) {
-      if (!(error instanceof RemoteRefusedError) && !(error instanceof RemoteGoneError)) throw error;
-      throw new CallLogUnavailableError(callId, 'the server does not have it, or not any more', { cause: error });
-    }
   }
 
   #assertOpen(): void {

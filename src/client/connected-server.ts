@@ -2,7 +2,7 @@ import { type Clock, isJsonObject, type JsonObject, type Logger, type RandomSour
 import type { Call } from './call.ts';
 import type { OpenCall } from './call-state.ts';
 import type { Following } from './following.ts';
-import type { Journal, NewCall } from './journal/journal.ts';
+import type { HeldCall, Journal, NewCall } from './journal/journal.ts';
 import type { RemoteRevision } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -72,15 +72,31 @@ export class ConnectedServer {
    * @throws {StoreUnavailableError} when the journal cannot be written. Nothing was sent then.
    */
   async callTool(call: ToolCall, options: CallOptions = {}): Promise<Call> {
-    const { desk, journal, following, handle } = this.#parts;
-    const { signal } = options;
-    const fresh = this.#newCall(call, options);
-    signal?.throwIfAborted();
+    const intent = this.intent(call, options);
+    options.signal?.throwIfAborted();
+    return this.begin(await this.#parts.journal.intend(intent.call, intent.state), options);
+  }
+
+  /**
+   * What is written of a call before anything else is done for it.
+   * @internal
+   * @throws {TypeError} naming the argument or option that is none.
+   */
+  intent(call: ToolCall, options: CallOptions, group?: NewCall['group']): { call: NewCall; state: OpenCall } {
+    const made = { ...this.#newCall(call, options), ...(group !== undefined && { group }) };
     // Written as sent, since it will be in a moment: that saves a flush, and a crash in between is taken for the worse.
-    const state: OpenCall = { phase: desk.closedMs > 0 ? 'intended' : 'sent' };
-    const held = await journal.intend(fresh, state);
-    following.begin(desk, held, { fresh: state.phase === 'sent' });
-    const made = await handle(fresh.callId);
+    const atOnce = this.#parts.desk.closedMs === 0 && group?.limit === undefined;
+    return { call: made, state: { phase: atOnce ? 'sent' : 'intended' } };
+  }
+
+  /**
+   * Sends what was written, and follows it.
+   * @internal
+   */
+  async begin(held: HeldCall, options: CallOptions): Promise<Call> {
+    const { desk, following, handle } = this.#parts;
+    following.begin(desk, held, { fresh: held.record.state.phase === 'sent' });
+    const made = await handle(held.record.callId);
     this.#attach(made, options);
     return made;
   }
@@ -138,6 +154,6 @@ export class ConnectedServer {
 }
 
 /** 144 random bits: nobody makes the same twice, nor guesses one. */
-function letters(random: RandomSource): string {
+export function letters(random: RandomSource): string {
   return Buffer.from(random.bytes(18)).toString('base64url');
 }

@@ -2,6 +2,7 @@ import type { Clock, Logger, RandomSource } from '../core/index.ts';
 import { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
 import type { HeldCall, Journal } from './journal/journal.ts';
+import { Lanes } from './lanes.ts';
 import type { PollLimits } from './poll-delay.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -19,6 +20,7 @@ export interface FollowingParts {
 export class Following {
   readonly #parts: FollowingParts;
   readonly #runs = new Map<string, { run: CallRun; done: Promise<void> }>();
+  readonly #lanes = new Lanes();
   readonly #atEnd = new Map<string, () => void>();
 
   constructor(parts: FollowingParts) {
@@ -34,7 +36,7 @@ export class Following {
     const { callId } = held.hold;
     this.get(callId)?.stop(); // One that lost its hold and has not noticed yet.
     const changed = (): void => changes.ofCall(callId);
-    const run = new CallRun({ ...parts, logger, desk, changed }, held, fresh);
+    const run = new CallRun({ ...parts, logger, desk, changed, lanes: this.#lanes }, held, fresh);
     const entry = { run, done: Promise.resolve() };
     this.#runs.set(callId, entry);
     entry.done = run.follow().then(

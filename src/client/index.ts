@@ -28,7 +28,11 @@ export {
   CallUnknownError,
   ClientClosedError,
 } from './errors.ts';
+export type { CallGroup, GroupEnd, ResultsOptions } from './group.ts';
+export type { GroupedCall, GroupOptions } from './group-calls.ts';
+export type { GroupProgress } from './group-progress.ts';
 export type { Completion } from './inbox.ts';
+export type { RaceWon } from './race.ts';
 export type {
   OnQuestion,
   Outcome,

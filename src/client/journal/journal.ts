@@ -116,7 +116,22 @@ export class Journal {
 
   /** Resolves once the call is on disk, held by this process. */
   async intend(call: NewCall, state: OpenCall): Promise<HeldCall> {
-    const row: CallRow = {
+    const [held] = await this.intendAll([{ call, state }]);
+    return held as HeldCall;
+  }
+
+  /** Resolves once all of them are on disk, held by this process; or none is. */
+  async intendAll(calls: readonly { call: NewCall; state: OpenCall }[]): Promise<HeldCall[]> {
+    const q = this.#q;
+    const rows = calls.map(({ call, state }) => this.#rowOf(call, state));
+    await this.#write(function* () {
+      for (const row of rows) yield* run(q.insert, row);
+    }, true);
+    return rows.map(heldCall);
+  }
+
+  #rowOf(call: NewCall, state: OpenCall): CallRow {
+    return {
       id: call.callId,
       server: call.server,
       tool: call.tool,
@@ -134,8 +149,6 @@ export class Journal {
       parent: call.parent ?? null,
       traceparent: call.traceparent ?? null,
     };
-    await this.#write(() => run(this.#q.insert, row), true);
-    return heldCall(row);
   }
 
   /** Writes where a held call stands. `lost`: another process holds it, or it has ended. */
@@ -255,6 +268,11 @@ export class Journal {
   async calls({ open, before, limit }: { open: boolean; before?: string; limit: number }): Promise<CallRecord[]> {
     const statement = open ? this.#q.recentOpen : this.#q.recent;
     return (await this.#commits.read(() => all(statement, { before: before ?? null, limit }))).map(callRecord);
+  }
+
+  /** The calls that were made together, in that order. */
+  async group(groupId: string): Promise<CallRecord[]> {
+    return (await this.#commits.read(() => all(this.#q.group, { group: groupId }))).map(callRecord);
   }
 
   /** Ids that begin so; two at most. */

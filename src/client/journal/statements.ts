@@ -65,6 +65,9 @@ function build() {
         .orderBy('row_id', 'desc')
         .limit(limit),
     ),
+    group: compile<{ group: string }, CallRow>(
+      db.selectFrom('calls').select(columns).where('group_id', '=', slot<string>('group')).orderBy('row_id'),
+    ),
     /** Two are enough to know that there is more than one. */
     beginning: compile<{ from: string; to: string }, { id: string }>(
       db
