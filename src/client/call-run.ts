@@ -73,6 +73,8 @@ export class CallRun {
   #pushed: RemoteTask | undefined;
   #questions: CallQuestions | undefined;
   #answersToSend = false;
+  #hasEnded = false;
+  #askedOf: ReadonlySet<string> = new Set();
   /** Its place in its group, where that is bounded. */
   readonly #turn: Turn | undefined;
   /** When it was first tried: whoever waits for a turn is not late. */
@@ -105,6 +107,19 @@ export class CallRun {
 
   get cancelRequested(): boolean {
     return this.#cancelRequested;
+  }
+
+  /** Its end is in the journal. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Whether it asks something that it did not when this was asked before. */
+  asksAnew(): boolean {
+    const keys = [...(this.live.questions?.keys() ?? [])];
+    const anew = keys.some((key) => !this.#askedOf.has(key));
+    this.#askedOf = new Set(keys);
+    return anew;
   }
 
   /** Resolves when the call has ended, or is not ours to follow any more. */
@@ -197,13 +212,14 @@ export class CallRun {
     // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
     if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
     this.#fresh = false;
-    const { tool: name, arguments: args, idempotencyKey, ttlMs } = this.record;
+    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent } = this.record;
     const start = () =>
       desk.remote.start({
         name,
         arguments: args,
         idempotencyKey,
         ...(ttlMs !== undefined && { ttlMs }),
+        ...(traceparent !== undefined && { traceparent }),
         signal: this.#over.signal,
         onProgress: (progress) => {
           this.live.progress = progress;
@@ -264,11 +280,10 @@ export class CallRun {
     if (news.status === 'input_required') this.#collect(news.taskId);
     if (went.ok && (await this.#questionsOf(news.taskId).told(news.questions)) === 'changed')
       return this.#doubleKey(news.taskId);
+    const asked = this.live.questions?.size ?? 0;
     if (went.ok) this.live.questions = this.#questionsOf(news.taskId).open;
-    if (news.questions.size > 0) {
-      this.#answersToSend = true;
-      this.#parts.changed();
-    }
+    if (news.questions.size > 0) this.#answersToSend = true;
+    if (news.questions.size + asked > 0) this.#parts.changed(); // Also where they were taken back.
     const expiry = this.#expiry();
     return expiry === undefined ? true : this.#end(expiry);
   }
@@ -290,9 +305,11 @@ export class CallRun {
 
   #questionsOf(taskId: string): CallQuestions {
     const { journal, desk, logger } = this.#parts;
-    const { callId } = this.record;
+    const { callId, parent } = this.record;
+    // What a call asks that a handler made is asked by the handler's task.
+    const onQuestion = parent === undefined ? desk.onQuestion : undefined;
     const answered = (): void => this.sendAnswers();
-    this.#questions ??= new CallQuestions({ journal, callId, taskId, onQuestion: desk.onQuestion, logger, answered });
+    this.#questions ??= new CallQuestions({ journal, callId, taskId, onQuestion, logger, answered });
     return this.#questions;
   }
 
@@ -443,6 +460,7 @@ export class CallRun {
     const { journal, changed } = this.#parts;
     const taskId = this.#state.phase === 'following' ? this.#state.task.taskId : undefined;
     await this.#persistently(() => journal.end(this.#hold, end, taskId));
+    this.#hasEnded = true;
     changed();
     return false;
   }

@@ -8,6 +8,7 @@ import {
   systemClock,
   systemRandom,
 } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
 import { Call, type CallSource } from './call.ts';
 import { CallRemains } from './call-remains.ts';
 import { Changes } from './changes.ts';
@@ -20,6 +21,7 @@ import { GroupCalls, type GroupedCall, type GroupOptions } from './group-calls.t
 import { type Completion, inbox } from './inbox.ts';
 import { type CallRecord, Journal } from './journal/journal.ts';
 import { OtherProcesses } from './other-processes.ts';
+import { Parents } from './parents.ts';
 import { POLL_LIMITS } from './poll-delay.ts';
 import { firstResult, type RaceWon } from './race.ts';
 import type { OnQuestion, Remote } from './remote.ts';
@@ -42,6 +44,11 @@ export interface TaskClientOptions {
   maxPollMs?: number;
   /** How many requests about tasks may be on their way to one server at once. @default 8 */
   maxInFlight?: number;
+  /**
+   * The tasks whose handlers call tools of this client's servers (`callTool`): such a call is cancelled with its task, and its end
+   * wakes the task.
+   */
+  tasks?: Tasks;
   /** How long an acknowledged call stays readable, in milliseconds. @default 86400000 */
   keepAcknowledgedMs?: number;
 }
@@ -103,6 +110,7 @@ export class TaskClient implements AsyncDisposable {
   readonly #options: FullOptions;
   readonly #changes = new Changes();
   readonly #following: Following;
+  readonly #parents: Parents | undefined;
   readonly #upkeep: ClientUpkeep;
   readonly #desks = new Map<string, ServerDesk>();
   readonly #servers = new Map<string, ConnectedServer>();
@@ -115,11 +123,13 @@ export class TaskClient implements AsyncDisposable {
   constructor(journal: Journal, others: OtherProcesses, options: FullOptions) {
     this.#journal = journal;
     this.#options = options;
-    const { clock, random, logger, keepAcknowledgedMs = DEFAULTS.keepResultMs } = options;
+    const { clock, random, logger, tasks, keepAcknowledgedMs = DEFAULTS.keepResultMs } = options;
     const { minPollMs = POLL_LIMITS.minPollMs, maxPollMs = POLL_LIMITS.maxPollMs } = options;
     const parts = { journal, changes: this.#changes, clock, random, logger };
     const limits = { minPollMs, maxPollMs };
-    this.#following = new Following({ ...parts, limits, giveUpMs: DEFAULTS.ttlMs });
+    const cancel = (callId: string): Promise<void> => this.#cancel(callId);
+    this.#parents = tasks && new Parents({ tasks, clock, logger, cancel });
+    this.#following = new Following({ ...parts, limits, giveUpMs: DEFAULTS.ttlMs, parents: this.#parents });
     this.#upkeep = new ClientUpkeep({
       ...parts,
       others,
@@ -178,8 +188,18 @@ export class TaskClient implements AsyncDisposable {
       });
       this.#desks.set(name, desk);
       await this.#takeOver([name]);
-      const parts = { journal: this.#journal, following: this.#following, clock, random, logger };
-      const server = new ConnectedServer({ ...parts, name, desk, handle: (callId) => this.call(callId) });
+      const server = new ConnectedServer({
+        name,
+        desk,
+        journal: this.#journal,
+        following: this.#following,
+        changes: this.#changes,
+        hasParents: this.#parents !== undefined,
+        clock,
+        random,
+        logger,
+        handle: (callId) => this.call(callId),
+      });
       this.#servers.set(name, server);
       return server;
     } finally {
@@ -309,6 +329,7 @@ export class TaskClient implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#upkeep.stop();
+    this.#parents?.stop();
     await this.#following.stop();
     this.#changes.close();
     const desks = [...this.#desks.values()];

@@ -1,6 +1,14 @@
-import { type Clock, isJsonObject, type JsonObject, type Logger, type RandomSource } from '../core/index.ts';
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Logger,
+  type RandomSource,
+  type TaskId,
+} from '../core/index.ts';
 import type { Call } from './call.ts';
 import type { OpenCall } from './call-state.ts';
+import type { Changes } from './changes.ts';
 import type { Following } from './following.ts';
 import type { HeldCall, Journal, NewCall } from './journal/journal.ts';
 import type { RemoteRevision } from './remote.ts';
@@ -27,11 +35,24 @@ export interface CallOptions {
   idempotencyKey?: string;
 }
 
+/** What a call is made with that a handler makes. */
+export interface Child {
+  callId: string;
+  parent: TaskId;
+  traceparent?: string;
+}
+
+/** Other processes may know more than this one hears of. */
+const NEWS_MS = 60_000;
+
 export interface ConnectedServerParts {
   name: string;
   desk: ServerDesk;
   journal: Journal;
   following: Following;
+  changes: Changes;
+  /** Whether the client knows the tasks whose handlers make calls. */
+  hasParents: boolean;
   clock: Clock;
   random: RandomSource;
   logger: Logger;
@@ -87,6 +108,33 @@ export class ConnectedServer {
     // Written as sent, since it will be in a moment: that saves a flush, and a crash in between is taken for the worse.
     const atOnce = this.#parts.desk.closedMs === 0 && group?.limit === undefined;
     return { call: made, state: { phase: atOnce ? 'sent' : 'intended' } };
+  }
+
+  /**
+   * A call that a handler makes for its task, once: made again under the same id it is the same call.
+   * @internal
+   * @throws {TypeError} naming the argument or option that is none.
+   */
+  async child(call: ToolCall, options: CallOptions, { callId, ...of }: Child): Promise<void> {
+    const { hasParents, journal, following, desk } = this.#parts;
+    if (!hasParents) throw new TypeError('openTaskClient: handlers can call tools only where `tasks` is given');
+    const intent = this.intent(call, options);
+    const held = await journal.intendOnce({ ...intent.call, ...of, callId }, intent.state);
+    if (held !== undefined) following.begin(desk, held, { fresh: intent.state.phase === 'sent' });
+  }
+
+  /** @internal */
+  handle(callId: string): Promise<Call> {
+    return this.#parts.handle(callId);
+  }
+
+  /**
+   * Resolves when something about a call changes.
+   * @internal
+   */
+  news(callId: string, signal: AbortSignal): Promise<void> {
+    const { changes, clock } = this.#parts;
+    return changes.next(callId, NEWS_MS, clock, signal);
   }
 
   /**

@@ -3,6 +3,7 @@ import { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
 import type { HeldCall, Journal } from './journal/journal.ts';
 import { Lanes } from './lanes.ts';
+import type { Parents } from './parents.ts';
 import type { PollLimits } from './poll-delay.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -14,6 +15,8 @@ export interface FollowingParts {
   logger: Logger;
   limits: PollLimits;
   giveUpMs: number;
+  /** The tasks whose handlers make calls, where there are such. */
+  parents: Parents | undefined;
 }
 
 /** The calls that this process follows. */
@@ -32,13 +35,18 @@ export class Following {
   }
 
   begin(desk: ServerDesk, held: HeldCall, { fresh }: { fresh: boolean }): void {
-    const { changes, logger, ...parts } = this.#parts;
+    const { changes, logger, parents, ...parts } = this.#parts;
     const { callId } = held.hold;
+    const { parent } = held.record;
     this.get(callId)?.stop(); // One that lost its hold and has not noticed yet.
-    const changed = (): void => changes.ofCall(callId);
+    const changed = (): void => {
+      changes.ofCall(callId);
+      if (parent !== undefined && run.asksAnew()) parents?.wake(parent);
+    };
     const run = new CallRun({ ...parts, logger, desk, changed, lanes: this.#lanes }, held, fresh);
     const entry = { run, done: Promise.resolve() };
     this.#runs.set(callId, entry);
+    if (parent !== undefined) parents?.began(callId, parent);
     entry.done = run.follow().then(
       () => this.#ended(callId, entry),
       (error: unknown) => {
@@ -68,6 +76,11 @@ export class Following {
   #ended(callId: string, entry: { run: CallRun }): void {
     if (this.#runs.get(callId) === entry) {
       this.#runs.delete(callId);
+      const { parent } = entry.run.record;
+      if (parent !== undefined) {
+        this.#parts.parents?.ended(callId);
+        if (entry.run.hasEnded) this.#parts.parents?.wake(parent);
+      }
       this.#atEnd.get(callId)?.();
       this.#atEnd.delete(callId);
     }

@@ -29,6 +29,7 @@ export async function* inbox(
     after = ending.seq;
     const call = await journal.call(ending.callId);
     if (call === undefined) continue; // Acknowledged and forgotten, this very moment.
+    if (call.parent !== undefined) continue; // Its handler takes it in.
     const { callId, end, endedAt } = ending;
     const { server, tool } = call;
     yield { id: callId, server, tool, end, endedAt, acknowledge: () => acknowledge(callId) };

@@ -2,6 +2,7 @@ export type { TaskLogLine, TaskLogPage } from '../wire/task-log.ts';
 export type { Call } from './call.ts';
 export type { CallLogOptions, CallUpdate } from './call-log.ts';
 export type { CallEnd } from './call-state.ts';
+export { type ChildOptions, callTool } from './children.ts';
 export {
   type ConnectTarget,
   type ListCallsOptions,

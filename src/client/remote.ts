@@ -19,6 +19,8 @@ export interface StartRequest {
   idempotencyKey: string;
   /** How long the task should be kept, in milliseconds from its creation; a wish, and only of some revisions. */
   ttlMs?: number;
+  /** The trace it belongs to. @see W3C Trace Context */
+  traceparent?: string;
   /** Gives up waiting for the answer; cancels nothing by itself. */
   signal?: AbortSignal;
   /** What the server says before it answers. */

@@ -15,8 +15,10 @@ import {
   type RequestorAbilities,
   StoreClosedError,
   shortId,
+  type TaskId,
   type TaskProgress,
   type TaskRecord,
+  type TaskStatus,
   type TerminalState,
 } from '../core/index.ts';
 import type { CreateOptions, Dispatcher, StoreBackend, TaskStore } from '../store/index.ts';
@@ -185,6 +187,17 @@ export class Engine extends OwnTasks<EngineParts> {
   /** 32 random bytes that every process on this store shares, for what peers carry but must not read or change. */
   async secret(): Promise<Uint8Array> {
     return (await this.opened()).store.secret();
+  }
+
+  /** Where a task stands, whoever's it is; `undefined`: there is none. */
+  async statusOf(taskId: TaskId): Promise<TaskStatus | undefined> {
+    const [pulse] = await (await this.opened()).store.pulses([taskId]);
+    return pulse?.status;
+  }
+
+  /** What a task that was put away until some time waits for is there: it goes on now. Does nothing to any other. */
+  async wake(taskId: TaskId): Promise<void> {
+    await (await this.opened()).store.wake(taskId);
   }
 
   /** Every task, whoever's it is: for operators. */

@@ -43,6 +43,16 @@ export class Records {
     return this.#questions.get(key);
   }
 
+  /** Keys of questions that wait for their answer. */
+  get openQuestions(): string[] {
+    return [...this.#questions].filter(([, { answer }]) => answer === undefined).map(([key]) => key);
+  }
+
+  /** Its answer is that there will be none. */
+  withdrawn(key: string): void {
+    this.#questions.set(key, { answer: { action: 'expired' }, deadline: undefined });
+  }
+
   asked(key: string, deadline: number | undefined): void {
     this.#questions.set(key, { answer: undefined, deadline });
   }

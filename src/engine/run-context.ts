@@ -16,6 +16,7 @@ import {
   type TaskId,
 } from '../core/index.ts';
 import type { Applied, ClaimedTask, NewStep, TaskStore } from '../store/index.ts';
+import { offerSupport } from './child-support.ts';
 import type {
   AskContent,
   AskOptions,
@@ -44,6 +45,10 @@ export interface RunControl {
   answerTo(key: string, deadline: number | undefined): Promise<Answer>;
   /** Resolves at `until`; never, if the run is put away before. */
   sleepUntil(key: string, until: number): Promise<void>;
+  /** Closes a question that nobody needs the answer to any more. */
+  withdraw(key: string): Promise<void>;
+  /** Ends a `sleepUntil` before its time, if it is still waited for here. */
+  wake(key: string): void;
   /** Writes again and again while the store is unavailable and the run is not over. */
   persistently<Result>(write: () => Promise<Result>): Promise<Result>;
   /** Something was recorded; a test may want the run to end here. */
@@ -102,6 +107,15 @@ export class RunContext implements TaskContext {
     this.#store = store;
     this.#reporter = reporter;
     this.#control = control;
+    offerSupport(this, {
+      traceparent: claimed.traceparent,
+      now: () => control.now(),
+      nap: (key, ms, early) => this.#nap(key, ms, early),
+      ask: (name, question) => this.#once(name, question, undefined),
+      open: () => this.#records.openQuestions,
+      withdraw: (name) => this.#withdraw(name),
+      asks: (kind) => claimed.abilities[kind] === true,
+    });
   }
 
   async step<Value>(name: string, work: (context: StepContext) => Value | Promise<Value>): Promise<Value> {
@@ -178,6 +192,28 @@ export class RunContext implements TaskContext {
         await this.#record({ key, name: 'sleep', ordinal, body: JSON.stringify(until) });
       }
       if (until > this.#control.now()) await this.#control.sleepUntil(key, until);
+      await this.#stillMine();
+    });
+  }
+
+  async #withdraw(name: string): Promise<void> {
+    this.#records.withdrawn(name);
+    await this.#control.withdraw(name);
+  }
+
+  /** Not recorded: a run that starts again looks first whether there is still something to wait for. */
+  #nap(key: string, ms: number, early: Promise<unknown>): Promise<void> {
+    return this.#call(async () => {
+      let over = false;
+      const wake = (): void => {
+        if (!over) this.#control.wake(key); // Else it is another nap that would be cut short.
+      };
+      early.then(wake, wake);
+      try {
+        await this.#control.sleepUntil(key, this.#control.now() + Math.ceil(ms));
+      } finally {
+        over = true;
+      }
       await this.#stillMine();
     });
   }

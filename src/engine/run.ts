@@ -227,6 +227,15 @@ export class Run implements RunControl {
     return this.#waits.forTime(key, until);
   }
 
+  async withdraw(key: string): Promise<void> {
+    await this.persistently(() => this.#store.withdrawQuestion(this.claimed.lease, key));
+    await this.#deliverAnswers();
+  }
+
+  wake(key: string): void {
+    this.#waits.woken(key);
+  }
+
   async changed(how: string): Promise<void> {
     const { taskId } = this.claimed.lease;
     const text = `the handler of ${this.#definition.name} changed under a running task: ${how}`;

@@ -54,6 +54,15 @@ export class Waits {
     });
   }
 
+  /** What a wait for a time was really for is there. */
+  woken(key: string): void {
+    const wait = this.#waits.get(key);
+    if (wait?.for !== 'time') return;
+    this.#waits.delete(key);
+    this.#changed();
+    wait.resolve();
+  }
+
   answered(key: string, answer: Answer): void {
     const wait = this.#waits.get(key);
     if (wait?.for !== 'answer') return;

@@ -39,6 +39,8 @@ export interface ClaimedTask {
   activeMs: number;
   /** The tool's version when the task was created. */
   toolVersion?: string;
+  /** Of the request that made the task. @see W3C Trace Context */
+  traceparent?: string;
 }
 
 /** How a lease ends before its task does. */
@@ -211,8 +213,12 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   ask(lease: Lease, key: string, question: Question, deadline?: number): Promise<Applied>;
   /** Closes a question whose deadline has passed; one that was answered before stays answered. */
   expireQuestion(lease: Lease, key: string): Promise<Applied>;
+  /** Closes a question that nobody needs the answer to any more, as one whose deadline passed. */
+  withdrawQuestion(lease: Lease, key: string): Promise<Applied>;
   /** Notes something worth knowing in the task's record. */
   note(lease: Lease, type: string, body: JsonValue): Promise<Applied>;
+  /** What a task that waits for a time waited for is there: it is ready at once. False: it does not wait for one. */
+  wake(taskId: TaskId): Promise<boolean>;
   /** The leases the task has had, oldest first. */
   pastAttempts(taskId: TaskId): Promise<PastAttempt[]>;
   /**

@@ -50,6 +50,19 @@ export const dispatcherSuite: readonly SuiteCase<OpenStore>[] = [
     await store.answer(parked.lease.taskId, ALICE, new Map([['q', YES]]));
     assert.deepEqual(await ready(dispatcher), [parked.lease.taskId]);
   }),
+  onStore(
+    'offers at once what was put away until later and is woken, and nothing else',
+    async ({ store, dispatcher, clock }) => {
+      const { lease } = await createAndClaim(store);
+      assert.equal(await store.wake(lease.taskId), false); // Somebody works on it.
+      await store.release(lease, { to: 'parked', wakeAt: clock.now() + 60_000 }, 0);
+      assert.deepEqual(await ready(dispatcher), []);
+      assert.equal(await store.wake(lease.taskId), true);
+      assert.deepEqual(await ready(dispatcher), [lease.taskId]);
+      assert.equal(await store.wake(lease.taskId), false);
+      assert.equal(await store.wake('tsk_none'), false);
+    },
+  ),
   onStore('says when to look again, and offers a task at its time', async ({ store, dispatcher, clock }) => {
     const later = await createAndClaim(store);
     await store.release(later.lease, { to: 'ready', availableAt: clock.now() + 9_000 }, 0);

@@ -37,6 +37,27 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     assert.equal(found?.expiresAt, clock.now() + 5_000);
     assert.deepEqual(found?.state, { status: 'working' });
   }),
+  onStore('closes a question that was withdrawn, and no answer counts after that', async ({ store }) => {
+    const { lease } = await createAndClaim(store);
+    await store.ask(lease, 'q', QUESTION);
+    assert.equal(await store.withdrawQuestion(lease, 'q'), 'applied');
+    assert.equal(await statusOf(store, lease), 'working');
+    assert.deepEqual(await store.answer(lease.taskId, ALICE, new Map([['q', YES]])), []);
+    const { questions } = await store.history(lease.taskId);
+    assert.deepEqual(
+      questions.map(({ answer }) => answer),
+      [{ action: 'expired' }],
+    );
+    assert.equal(await store.withdrawQuestion({ ...lease, fence: lease.fence - 1 }, 'q'), 'lost');
+  }),
+  onStore('hands the trace of a request to whoever works on its task', async ({ store }) => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const { task } = await store.create(aTask({ principal: ALICE, traceparent }));
+    assert.equal((await claimOne(store, task.taskId)).traceparent, traceparent);
+    const claim = { workerId: 'w1', leaseMs: 30_000 };
+    const taken = await store.create(aTask({ principal: ALICE, traceparent }), { claim });
+    assert.equal(taken.claimed?.traceparent, traceparent);
+  }),
   onStore('hides a task from everybody but its principal', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     await store.ask(lease, 'q', QUESTION);

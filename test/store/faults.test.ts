@@ -159,6 +159,15 @@ const commands: Record<string, (bench: Bench) => Promise<() => Promise<unknown>>
     const { lease } = await claimed(on);
     return () => on.store.note(lease, 'handler_changed', { how: 'x' });
   },
+  withdrawQuestion: async (on) => {
+    const { lease } = await asked(on);
+    return () => on.store.withdrawQuestion(lease, 'q');
+  },
+  wake: async (on) => {
+    const { lease } = await claimed(on);
+    await on.store.release(lease, { to: 'parked', wakeAt: on.clock.now() + 60_000 }, 0);
+    return () => on.store.wake(FIRST);
+  },
   appendLog: async (on) => {
     const { lease } = await claimed(on);
     return () =>

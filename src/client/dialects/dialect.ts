@@ -7,9 +7,11 @@ import {
   type RequestorAbilities,
 } from '../../core/index.ts';
 import type { Decoded } from '../../wire/decoded.ts';
+import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { decodeLogPage, logPageUri } from '../../wire/task-log.ts';
+import { encodeTrace } from '../../wire/trace.ts';
 import type { Asking, Connection } from '../connection.ts';
-import type { OnQuestion, Outcome, Remote, RemoteTask, Started } from '../remote.ts';
+import type { OnQuestion, Outcome, Remote, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 
 /** How a connected server is spoken to: all of {@link Remote} that depends on its generation of tasks. */
@@ -32,6 +34,11 @@ export interface Speaking {
   clock: Clock;
   random: RandomSource;
   logger: Logger;
+}
+
+/** Members of the `_meta` of every call, on whatever revision. */
+export function metaOf({ repeatable }: Speaking, { idempotencyKey, traceparent }: StartRequest): JsonObject {
+  return { ...(repeatable && encodeIdempotencyKey(idempotencyKey)), ...encodeTrace(traceparent) };
 }
 
 /** @throws {@link RemoteProtocolError} for what could not be read */

@@ -1,5 +1,4 @@
 import { type JsonObject, newTaskId } from '../../core/index.ts';
-import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { toolResult } from '../../wire/peer-task.ts';
 import { decodeTask, encodeAbout, encodeWish } from '../../wire/rev-sep-1686/client.ts';
 import { createdTask, METHODS, REVISION } from '../../wire/rev-sep-1686/index.ts';
@@ -11,6 +10,7 @@ import {
   answeredWhereAsked,
   type Dialect,
   failedOutcome,
+  metaOf,
   ofTask,
   outcomeIn,
   read,
@@ -32,7 +32,7 @@ interface Call {
  * @see SEP-1686
  */
 export function firstDraft(speaking: Speaking): Dialect {
-  const { connection, repeatable, requestTimeoutMs: timeoutMs, random } = speaking;
+  const { connection, requestTimeoutMs: timeoutMs, random } = speaking;
   const tokens = new ProgressTokens(connection);
   const calls = new Map<string, Call>();
   const created = new Map<string, () => void>();
@@ -44,13 +44,13 @@ export function firstDraft(speaking: Speaking): Dialect {
   });
 
   const start = async (wanted: StartRequest): Promise<Started> => {
-    const { name, arguments: args, idempotencyKey, ttlMs, signal, onProgress } = wanted;
+    const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
     const taskId = newTaskId(random);
     const id = connection.nextId();
     const _meta: JsonObject = {
       ...encodeWish(taskId, ttlMs),
       ...tokens.open(id, onProgress),
-      ...(repeatable && encodeIdempotencyKey(idempotencyKey)),
+      ...metaOf(speaking, wanted),
     };
     const there = new Promise<'created'>((resolve) => created.set(taskId, () => resolve('created')));
     // Not given up with its caller: the answer is that of the task, which goes on.

@@ -1,20 +1,21 @@
-import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import { ProgressTokens } from '../progress.ts';
 import { RemoteGoneError } from '../remote-errors.ts';
-import { answeredWhereAsked, type Dialect, failedOutcome, immediate, read, type Speaking } from './dialect.ts';
+import { answeredWhereAsked, type Dialect, failedOutcome, immediate, metaOf, read, type Speaking } from './dialect.ts';
 
 /** Sessions of servers without tasks: every call waits for its end, and there is nothing to come back to. */
-export function plain({ connection, repeatable }: Speaking): Dialect {
+export function plain(speaking: Speaking): Dialect {
+  const { connection } = speaking;
   const tokens = new ProgressTokens(connection);
   const none = async (): Promise<never> => {
     throw new RemoteGoneError('the server has no tasks');
   };
   return {
     revision: 'none',
-    async start({ name, arguments: args, idempotencyKey, signal, onProgress }) {
+    async start(wanted) {
+      const { name, arguments: args, signal, onProgress } = wanted;
       const id = connection.nextId();
-      const _meta = { ...tokens.open(id, onProgress), ...(repeatable && encodeIdempotencyKey(idempotencyKey)) };
+      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
       try {
         const result = await connection.request('tools/call', { name, arguments: args, _meta }, { id, signal });
         return immediate(read(decodeResult(result)));

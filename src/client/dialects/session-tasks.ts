@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../core/index.ts';
-import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { isOver, toolResult } from '../../wire/peer-task.ts';
 import { decodeCallAnswer, decodePush, decodeResult, decodeTask, encodeWish } from '../../wire/rev2025-11-25/client.ts';
 import { METHODS } from '../../wire/rev2025-11-25/index.ts';
@@ -14,6 +13,7 @@ import {
   immediate,
   isInvalidParams,
   logReader,
+  metaOf,
   ofTask,
   read,
   type Speaking,
@@ -25,14 +25,14 @@ import {
  * @see 2025-11-25 tasks
  */
 export function sessionTasks(speaking: Speaking): Dialect {
-  const { connection, repeatable, requestTimeoutMs: timeoutMs } = speaking;
+  const { connection, requestTimeoutMs: timeoutMs } = speaking;
   const tokens = new ProgressTokens(connection);
   const tools = new ToolSupport(connection, timeoutMs);
 
   const call = async (wanted: StartRequest, asTask: boolean): Promise<Started> => {
-    const { name, arguments: args, idempotencyKey, ttlMs, signal, onProgress } = wanted;
+    const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
     const id = connection.nextId();
-    const _meta = { ...tokens.open(id, onProgress), ...(repeatable && encodeIdempotencyKey(idempotencyKey)) };
+    const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
     const params: JsonObject = { name, arguments: args, ...(asTask && encodeWish(ttlMs)), _meta };
     let taskId: string | undefined;
     try {

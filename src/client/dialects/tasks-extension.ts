@@ -6,7 +6,6 @@ import {
   type Question,
   Recent,
 } from '../../core/index.ts';
-import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import {
   asksForTasks,
   decodeCallAnswer,
@@ -29,6 +28,7 @@ import {
   immediate,
   isInvalidParams,
   logReader,
+  metaOf,
   ofTask,
   outcomeIn,
   read,
@@ -48,7 +48,7 @@ const MAX_REMEMBERED = 1_000;
  * @see ext-tasks 2026-07-28
  */
 export function tasksExtension(speaking: Speaking): Dialect {
-  const { connection, client, abilities, version, onQuestion, repeatable, requestTimeoutMs, logger } = speaking;
+  const { connection, client, abilities, version, onQuestion, requestTimeoutMs, logger } = speaking;
   let tasks = offersTasks(speaking.capabilities);
   const tokens = new ProgressTokens(connection);
   const asked = new Recent<string, Map<string, string>>(MAX_REMEMBERED);
@@ -72,11 +72,11 @@ export function tasksExtension(speaking: Speaking): Dialect {
   };
 
   const start = async (wanted: StartRequest): Promise<Started> => {
-    const { name, arguments: args, idempotencyKey, signal, onProgress } = wanted;
+    const { name, arguments: args, signal, onProgress } = wanted;
     let round: JsonObject = {};
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds += 1) {
       const id = connection.nextId();
-      const _meta = { ...tokens.open(id, onProgress), ...(repeatable && encodeIdempotencyKey(idempotencyKey)) };
+      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
       let taskId: string | undefined;
       try {
         // Not hung up on when its caller gives up: that would cancel what may be running.

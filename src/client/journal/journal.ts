@@ -120,6 +120,12 @@ export class Journal {
     return held as HeldCall;
   }
 
+  /** As `intend`, unless there is a call of this id: `undefined` then. */
+  async intendOnce(call: NewCall, state: OpenCall): Promise<HeldCall | undefined> {
+    const row = this.#rowOf(call, state);
+    return (await this.#write(() => run(this.#q.insertOnce, row), true)) > 0 ? heldCall(row) : undefined;
+  }
+
   /** Resolves once all of them are on disk, held by this process; or none is. */
   async intendAll(calls: readonly { call: NewCall; state: OpenCall }[]): Promise<HeldCall[]> {
     const q = this.#q;

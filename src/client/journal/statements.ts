@@ -37,12 +37,12 @@ function build() {
     .where('id', '=', id)
     .where('fence', '=', slot<number>('fence'))
     .where('phase', '<>', 'ended');
+  const insert = db
+    .insertInto('calls')
+    .values(Object.fromEntries(columns.map((name) => [name, slot(name)])) as unknown as CallRow);
   return {
-    insert: compile<CallRow>(
-      db
-        .insertInto('calls')
-        .values(Object.fromEntries(columns.map((name) => [name, slot(name)])) as unknown as CallRow),
-    ),
+    insert: compile<CallRow>(insert),
+    insertOnce: compile<CallRow>(insert.onConflict((conflict) => conflict.doNothing())),
     call: compile<{ id: string }, CallRow>(db.selectFrom('calls').select(columns).where('id', '=', id)),
     open: compile<object, CallRow>(
       db.selectFrom('calls').select(columns).where('phase', '<>', 'ended').orderBy('row_id'),

@@ -16,6 +16,7 @@ const claimColumns = [
   'active_ms',
   'client_capabilities',
   'tool_version',
+  'traceparent',
 ] as const;
 
 /** What recovery needs of a leased task. */
@@ -79,6 +80,14 @@ export function leaseStatements(db: Kysely<Schema>) {
         .returning(claimColumns),
     ),
     /** Undoes a claim of the same transaction: nobody has seen it. */
+    wake: compile<{ id: string; now: number }>(
+      db
+        .updateTable('tasks')
+        .set({ available_at: now })
+        .where('id', '=', id)
+        .where('run_state', '=', 'ready')
+        .where('available_at', '>', now),
+    ),
     setAside: compile<Fenced & { until: number }>(
       held().set((eb) => ({
         run_state: 'ready' as RunState,

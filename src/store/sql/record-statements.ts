@@ -4,9 +4,25 @@ import type { Schema } from './schema.ts';
 import { compile, slot } from './statement.ts';
 import type { Kept } from './vault.ts';
 
+/** Closes a question without anybody's answer. */
+interface Closing {
+  id: string;
+  key: Kept;
+  plain: Kept;
+  answer: Kept;
+  action: Kept;
+  now: number;
+}
+
 /** The statements of what a run can go on from: steps, and questions with their answers. */
 export function recordStatements(db: Kysely<Schema>) {
   const { id, now, fence, takenEventSeq } = fragments(db);
+  const close = db
+    .updateTable('input_requests')
+    .set({ answer: slot<Kept>('answer'), action: slot<Kept>('action'), answered_at: now })
+    .where('task_id', '=', id)
+    .where('request_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
+    .where('answered_at', 'is', null);
   return {
     listSteps: compile<{ id: string }, Pick<Schema['steps'], 'step_key' | 'name' | 'body' | 'error'>>(
       db.selectFrom('steps').select(['step_key', 'name', 'body', 'error']).where('task_id', '=', id).orderBy('seq'),
@@ -98,15 +114,7 @@ export function recordStatements(db: Kysely<Schema>) {
         .where('request_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
         .where('answered_at', 'is', null),
     ),
-    expireQuestion: compile<{ id: string; key: Kept; plain: Kept; answer: Kept; action: Kept; now: number }>(
-      db
-        .updateTable('input_requests')
-        .set({ answer: slot<Kept>('answer'), action: slot<Kept>('action'), answered_at: now })
-        .where('task_id', '=', id)
-        .where('request_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
-        .where('deadline', 'is not', null)
-        .where('deadline', '<=', now)
-        .where('answered_at', 'is', null),
-    ),
+    expireQuestion: compile<Closing>(close.where('deadline', 'is not', null).where('deadline', '<=', now)),
+    withdrawQuestion: compile<Closing>(close),
   };
 }

@@ -165,6 +165,13 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
     return this.#commits.write(command, { flush: false });
   }
 
+  wake(taskId: TaskId) {
+    return this.#commits.write(() => commands.wake(this.#q, taskId, this.#clock.now()), {
+      flush: false, // Lost, it is woken at its time.
+      changed: (woken) => (woken ? [taskId] : []),
+    });
+  }
+
   recordStep(lease: Lease, step: NewStep) {
     const command = () => commands.recordStep(this.#q, lease, step, this.#clock.now());
     return this.#commits.write(command, { flush: true });
@@ -177,6 +184,11 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
 
   expireQuestion(lease: Lease, key: string) {
     return this.#apply(lease, () => commands.expireQuestion(this.#q, lease, key, this.#clock.now()), { flush: true });
+  }
+
+  withdrawQuestion(lease: Lease, key: string) {
+    const command = () => commands.withdrawQuestion(this.#q, lease, key, this.#clock.now());
+    return this.#apply(lease, command, { flush: true });
   }
 
   pastAttempts(taskId: TaskId) {

@@ -69,6 +69,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
     abilities: task.abilities,
     ...(task.timeoutMs !== undefined && { timeoutMs: task.timeoutMs }),
     activeMs: 0,
+    ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
   };
   return { task: record, outcome: 'created', claimed };
 }

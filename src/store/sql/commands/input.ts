@@ -67,13 +67,27 @@ function answerColumns({ vault }: Statements, id: TaskId, key: string, given: An
   };
 }
 
-export function* expireQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
+export function expireQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
+  return closeQuestion(q, lease, key, { statement: q.expireQuestion, type: 'input_expired' }, now);
+}
+
+export function withdrawQuestion(q: Statements, lease: Lease, key: string, now: number): Command<Applied> {
+  return closeQuestion(q, lease, key, { statement: q.withdrawQuestion, type: 'input_withdrawn' }, now);
+}
+
+function* closeQuestion(
+  q: Statements,
+  lease: Lease,
+  key: string,
+  { statement, type }: { statement: Statements['withdrawQuestion']; type: string },
+  now: number,
+): Command<Applied> {
   const row = yield* heldRow(q, lease);
   if (row === undefined) return 'lost';
   const id = lease.taskId;
   const expired = answerColumns(q, id, key, { action: 'expired' });
-  const changed = yield* run(q.expireQuestion, { id, ...namesOf(q, id, key), ...expired, now });
-  if (changed === 1) yield* received(q, row, { type: 'input_expired', keys: [key] }, row.run_state, now);
+  const changed = yield* run(statement, { id, ...namesOf(q, id, key), ...expired, now });
+  if (changed === 1) yield* received(q, row, { type, keys: [key] }, row.run_state, now);
   return 'applied';
 }
 

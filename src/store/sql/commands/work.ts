@@ -93,6 +93,7 @@ function claimedTask(
       ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
       activeMs: row.active_ms,
       ...(row.tool_version !== null && { toolVersion: row.tool_version }),
+      ...(row.traceparent !== null && { traceparent: vault.open(places.ofTask(id, 'traceparent'), row.traceparent) }),
     };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -127,6 +128,11 @@ export function* release(q: Statements, lease: Lease, how: Release, activeMs: nu
   const body = next.availableAt > now ? { until: next.availableAt } : null;
   yield* insertEvent(q, { id, seq: row.event_seq + 1, type, body, now });
   return 'applied';
+}
+
+/** Brings forward the time at which a task may be taken. */
+export function* wake(q: Statements, taskId: TaskId, now: number): Command<boolean> {
+  return (yield* run(q.wake, { id: taskId, now })) > 0;
 }
 
 function* anyAnswered(q: Statements, id: TaskId, keys: readonly string[]): Command<boolean> {

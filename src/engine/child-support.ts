@@ -1,0 +1,42 @@
+import type { Answer, Question } from '../core/index.ts';
+import type { TaskContext } from './context.ts';
+
+/**
+ * What the context of a task offers to whoever makes calls of tools on its behalf, beside what handlers see.
+ * @internal
+ */
+export interface ChildSupport {
+  /** Of the request that made the task. @see W3C Trace Context */
+  readonly traceparent: string | undefined;
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /**
+   * Waits `ms`, or until `early` settles, if that is still in this process. A long nap puts the handler away: it starts again over
+   * its records, or is woken before by `engine.wake`. Nothing is recorded.
+   * @param key one for each thing that is waited for
+   */
+  nap(key: string, ms: number, early: Promise<unknown>): Promise<void>;
+  /**
+   * Asks the requestor's side, recorded like any question of the task.
+   * @param name a key as it is: letters, digits and `_`, at most 56
+   * @throws {InputNotSupportedError} where that cannot be asked so
+   */
+  ask(name: string, question: Question): Promise<Answer>;
+  /** Names of questions that were asked and have no answer yet, also by earlier runs. */
+  open(): string[];
+  /** The question needs no answer any more: who waits for one gets `expired`. */
+  withdraw(name: string): Promise<void>;
+  /** Whether the requestor's side can be asked so. */
+  asks(kind: Question['kind']): boolean;
+}
+
+const supports = new WeakMap<TaskContext, ChildSupport>();
+
+export function offerSupport(task: TaskContext, support: ChildSupport): void {
+  supports.set(task, support);
+}
+
+/** `undefined`: what runs is no task, and lives only as long as its request. */
+export function supportOf(task: TaskContext): ChildSupport | undefined {
+  return supports.get(task);
+}
