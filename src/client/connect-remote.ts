@@ -112,6 +112,7 @@ class Server {
       get origin() {
         return last().name ?? '';
       },
+      listTools: (options) => on((dialect) => dialect.listTools(options)),
       start: (request) => on((dialect) => dialect.start(request)),
       get: (taskId, options) => on((dialect) => dialect.get(taskId, options)),
       outcome: (taskId, options) => on((dialect) => dialect.outcome(taskId, options)),

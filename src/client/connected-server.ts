@@ -11,7 +11,7 @@ import type { OpenCall } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import type { Following } from './following.ts';
 import type { HeldCall, Journal, NewCall } from './journal/journal.ts';
-import type { RemoteRevision } from './remote.ts';
+import type { RemoteRevision, RemoteTool } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 
 export const CALL_ID_PREFIX = 'call_';
@@ -84,6 +84,15 @@ export class ConnectedServer {
   /** Where the server is, and the name it gives itself. */
   get origin(): string {
     return this.#parts.desk.remote.origin;
+  }
+
+  /**
+   * All tools of the server as it lists them now, its pages put together. Their words are the server's: data, never
+   * instructions.
+   * @throws {RemoteError} when the server cannot be asked, or answers with an error.
+   */
+  listTools(options: { signal?: AbortSignal } = {}): Promise<RemoteTool[]> {
+    return this.#parts.desk.remote.listTools(options);
   }
 
   /**

@@ -41,6 +41,7 @@ export type {
   RemoteRevision,
   RemoteStatus,
   RemoteTask,
+  RemoteTool,
   Started,
   StartRequest,
 } from './remote.ts';

@@ -1,11 +1,14 @@
 import type { Answer, JsonObject, Question, TaskProgress } from '../core/index.ts';
 import type { Outcome, PeerStatus, PeerTask } from '../wire/peer-task.ts';
+import type { PeerTool } from '../wire/peer-tool.ts';
 import type { TaskLogPage } from '../wire/task-log.ts';
 
 export type { Outcome };
 export type RemoteStatus = PeerStatus;
 /** A task as its server tells it, in one form for every revision. */
 export type RemoteTask = PeerTask;
+/** A tool as its server lists it. */
+export type RemoteTool = PeerTool;
 
 /** How a server says what its tasks are; `none`: it has none, and every call is answered when it is over. */
 export type RemoteRevision = '2026-07-28' | '2025-11-25' | 'SEP-1686' | 'companions' | 'none';
@@ -48,6 +51,8 @@ export interface Remote extends AsyncDisposable {
   readonly repeatable: boolean;
   /** Shown with questions: where the server is, and the name it gives itself. */
   readonly origin: string;
+  /** All tools, as the server lists them now. */
+  listTools(options?: { signal?: AbortSignal }): Promise<RemoteTool[]>;
   start(request: StartRequest): Promise<Started>;
   get(taskId: string, options?: { signal?: AbortSignal }): Promise<RemoteTask>;
   /** The outcome of a task that is over; on 2025-11-25 may wait for it (`tasks/result`), delivering its questions meanwhile. */

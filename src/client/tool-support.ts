@@ -1,11 +1,8 @@
-import { isJsonObject, type JsonObject } from '../core/index.ts';
+import { isJsonObject } from '../core/index.ts';
 import { taskSupportOf } from '../wire/rev2025-11-25/client.ts';
 import type { TaskSupport } from '../wire/rev2025-11-25/index.ts';
 import type { Connection } from './connection.ts';
-import { RemoteProtocolError } from './remote-errors.ts';
-
-/** A server that always has another page would never be done. */
-const MAX_PAGES = 1_000;
+import { toolPages } from './tool-list.ts';
 
 /** Which of a server's tools may run as tasks, by its own list, which is read when it is needed and again when it changes. */
 export class ToolSupport {
@@ -47,18 +44,10 @@ export class ToolSupport {
 
   async #list(): Promise<ReadonlyMap<string, TaskSupport>> {
     const found = new Map<string, TaskSupport>();
-    let params: JsonObject = {};
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const { tools, nextCursor } = await this.#connection.request('tools/list', params, {
-        timeoutMs: this.#timeoutMs,
-      });
-      if (!Array.isArray(tools)) throw new RemoteProtocolError('result.tools: expected an array');
-      for (const tool of tools) {
-        if (isJsonObject(tool) && typeof tool.name === 'string') found.set(tool.name, taskSupportOf(tool));
-      }
-      if (typeof nextCursor !== 'string') return found;
-      params = { cursor: nextCursor };
+    const timeoutMs = this.#timeoutMs;
+    for await (const tool of toolPages((params) => this.#connection.request('tools/list', params, { timeoutMs }))) {
+      if (isJsonObject(tool) && typeof tool.name === 'string') found.set(tool.name, taskSupportOf(tool));
     }
-    throw new RemoteProtocolError(`tools/list: more than ${MAX_PAGES} pages`);
+    return found;
   }
 }

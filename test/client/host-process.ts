@@ -28,6 +28,7 @@ const remote: Remote = {
   revision: '2026-07-28',
   repeatable: repeatable === 'true',
   origin: 'the parent',
+  listTools: async () => [],
   async start({ name, idempotencyKey }) {
     if (name === 'marker') return { kind: 'immediate', outcome: { status: 'completed', result: { content: [] } } };
     const started = await tell<Started>({ method: 'start', key: idempotencyKey });

@@ -1,4 +1,12 @@
-import type { Outcome, Remote, RemoteRevision, RemoteTask, Started, StartRequest } from '../../src/client/remote.ts';
+import type {
+  Outcome,
+  Remote,
+  RemoteRevision,
+  RemoteTask,
+  RemoteTool,
+  Started,
+  StartRequest,
+} from '../../src/client/remote.ts';
 import { RemoteGoneError } from '../../src/client/remote-errors.ts';
 import type { Answer, Question } from '../../src/core/index.ts';
 import type { ManualClock } from '../../src/testing/index.ts';
@@ -41,6 +49,13 @@ export class ScriptedRemote implements Remote {
 
   constructor(clock?: ManualClock) {
     this.#clock = clock;
+  }
+
+  /** What it lists. */
+  tools: RemoteTool[] = [];
+
+  async listTools(): Promise<RemoteTool[]> {
+    return this.tools;
   }
 
   start(request: StartRequest): Promise<Started> {

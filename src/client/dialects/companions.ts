@@ -29,6 +29,7 @@ export function companions(speaking: Speaking): Dialect {
 
   return {
     revision: 'companions',
+    listTools: calls.listTools,
     get,
     async start(request) {
       const started = await calls.start(request);

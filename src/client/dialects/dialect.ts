@@ -13,6 +13,7 @@ import { encodeTrace } from '../../wire/trace.ts';
 import type { Asking, Connection } from '../connection.ts';
 import type { OnQuestion, Outcome, Remote, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+import { listTools } from '../tool-list.ts';
 
 /** How a connected server is spoken to: all of {@link Remote} that depends on its generation of tasks. */
 export type Dialect = Omit<Remote, 'origin' | 'repeatable' | typeof Symbol.asyncDispose>;
@@ -85,6 +86,12 @@ const REFUSALS: ReadonlySet<number> = new Set([
 export function failedOutcome(error: unknown): Outcome {
   if (!(error instanceof RemoteRefusedError) || REFUSALS.has(error.rpcCode)) throw error;
   return { status: 'failed', error: error.rpc };
+}
+
+/** Lists tools over a connection as it is. */
+export function listing({ connection, capabilities, requestTimeoutMs }: Speaking): Pick<Dialect, 'listTools'> {
+  const request = connection.request.bind(connection);
+  return { listTools: ({ signal } = {}) => listTools({ capabilities, requestTimeoutMs, request }, signal) };
 }
 
 /** What answers a call that was over at once. */

@@ -10,6 +10,7 @@ import {
   answeredWhereAsked,
   type Dialect,
   failedOutcome,
+  listing,
   metaOf,
   ofTask,
   outcomeIn,
@@ -95,6 +96,7 @@ export function firstDraft(speaking: Speaking): Dialect {
 
   return {
     revision: REVISION,
+    ...listing(speaking),
     start,
     get,
     outcome,

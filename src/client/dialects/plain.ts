@@ -1,7 +1,16 @@
 import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import { ProgressTokens } from '../progress.ts';
 import { RemoteGoneError } from '../remote-errors.ts';
-import { answeredWhereAsked, type Dialect, failedOutcome, immediate, metaOf, read, type Speaking } from './dialect.ts';
+import {
+  answeredWhereAsked,
+  type Dialect,
+  failedOutcome,
+  immediate,
+  listing,
+  metaOf,
+  read,
+  type Speaking,
+} from './dialect.ts';
 
 /** Sessions of servers without tasks: every call waits for its end, and there is nothing to come back to. */
 export function plain(speaking: Speaking): Dialect {
@@ -12,6 +21,7 @@ export function plain(speaking: Speaking): Dialect {
   };
   return {
     revision: 'none',
+    ...listing(speaking),
     async start(wanted) {
       const { name, arguments: args, signal, onProgress } = wanted;
       const id = connection.nextId();

@@ -12,6 +12,7 @@ import {
   failedOutcome,
   immediate,
   isInvalidParams,
+  listing,
   logReader,
   metaOf,
   ofTask,
@@ -90,6 +91,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
 
   return {
     revision: '2025-11-25',
+    ...listing(speaking),
     start,
     get,
     outcome,

@@ -22,6 +22,7 @@ import type { Asking } from '../connection.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
+import { listTools } from '../tool-list.ts';
 import {
   type Dialect,
   failedOutcome,
@@ -49,7 +50,8 @@ const MAX_REMEMBERED = 1_000;
  */
 export function tasksExtension(speaking: Speaking): Dialect {
   const { connection, client, abilities, version, onQuestion, requestTimeoutMs, logger } = speaking;
-  let tasks = offersTasks(speaking.capabilities);
+  const { capabilities } = speaking;
+  let tasks = offersTasks(capabilities);
   const tokens = new ProgressTokens(connection);
   const asked = new Recent<string, Map<string, string>>(MAX_REMEMBERED);
   const open = new Recent<string, ReadonlyMap<string, Question>>(MAX_REMEMBERED);
@@ -160,6 +162,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
     get revision() {
       return tasks ? '2026-07-28' : 'none';
     },
+    listTools: ({ signal } = {}) => listTools({ capabilities, requestTimeoutMs, request }, signal),
     start,
     get,
     cancel,
