@@ -177,12 +177,16 @@ export class TaskClient implements AsyncDisposable {
     this.#connecting.add(name);
     try {
       const { clock, random, logger, maxInFlight = 8 } = this.#options;
-      const remote = await ('remote' in target ? target.remote() : connectRemote({ clock, random, logger, ...target }));
+      const onQuestion = target.onQuestion && this.#naming(name, target.onQuestion);
+      const asking = onQuestion === undefined ? {} : { onQuestion };
+      const remote = await ('remote' in target
+        ? target.remote()
+        : connectRemote({ clock, random, logger, ...target, ...asking }));
       if (this.#closing !== undefined) {
         await remote[Symbol.asyncDispose]();
         throw new ClientClosedError();
       }
-      const desk = new ServerDesk(remote, target.onQuestion, clock, {
+      const desk = new ServerDesk(remote, onQuestion, clock, {
         maxInFlight,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
       });
@@ -345,6 +349,16 @@ export class TaskClient implements AsyncDisposable {
 
   #callOf(record: CallRecord): Call {
     return new Call(this.#source, snapshotOf(record, record.state));
+  }
+
+  /** Says which call a question is for. */
+  #naming(server: string, onQuestion: OnQuestion): OnQuestion {
+    return (asked) => {
+      const record = asked.taskId === undefined ? undefined : this.#following.ofTask(server, asked.taskId);
+      if (record === undefined) return onQuestion(asked);
+      const { callId: id, tool, note } = record;
+      return onQuestion({ ...asked, call: { id, server, tool, ...(note !== undefined && { note }) } });
+    };
   }
 
   async #takeOver(servers: readonly string[]): Promise<void> {

@@ -33,6 +33,11 @@ export interface CallOptions {
   onAbort?: 'cancel' | 'detach';
   /** The same key and arguments are the same task, on servers that honour keys. @default a key of its own for each call */
   idempotencyKey?: string;
+  /**
+   * Kept with the call, and given back with it and its completion, also after a restart: which conversation it is for, and
+   * the like. Never sent.
+   */
+  note?: JsonObject;
 }
 
 /** What a call is made with that a handler makes. */
@@ -160,10 +165,11 @@ export class ConnectedServer {
 
   #newCall({ name, arguments: args = {} }: ToolCall, options: CallOptions): NewCall {
     const { random } = this.#parts;
-    const { ttlMs, timeoutMs, idempotencyKey, onAbort } = options;
+    const { ttlMs, timeoutMs, idempotencyKey, onAbort, note } = options;
     if (typeof name !== 'string' || name === '')
       throw new TypeError(`name: a tool's name, got ${JSON.stringify(name)}`);
     if (!isJsonObject(args)) throw new TypeError('arguments: an object');
+    if (note !== undefined && !isJsonObject(note)) throw new TypeError('note: an object');
     for (const [option, ms] of Object.entries({ ttlMs, timeoutMs })) {
       if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
       throw new TypeError(`${option}: a whole number of milliseconds, at least 1, got ${ms}`);
@@ -181,6 +187,7 @@ export class ConnectedServer {
       arguments: args,
       idempotencyKey: idempotencyKey ?? letters(random),
       ...(ttlMs !== undefined && { ttlMs }),
+      ...(note !== undefined && { note }),
     };
   }
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger, RandomSource } from '../core/index.ts';
 import { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
-import type { HeldCall, Journal } from './journal/journal.ts';
+import type { CallRecord, HeldCall, Journal } from './journal/journal.ts';
 import { Lanes } from './lanes.ts';
 import type { Parents } from './parents.ts';
 import type { PollLimits } from './poll-delay.ts';
@@ -32,6 +32,13 @@ export class Following {
 
   get(callId: string): CallRun | undefined {
     return this.#runs.get(callId)?.run;
+  }
+
+  /** The call that became a task of a server. */
+  ofTask(server: string, taskId: string): CallRecord | undefined {
+    const isIt = ({ state, record }: CallRun): boolean =>
+      record.server === server && state.phase === 'following' && state.task.taskId === taskId;
+    return [...this.#runs.values()].find(({ run }) => isIt(run))?.run.record;
   }
 
   begin(desk: ServerDesk, held: HeldCall, { fresh }: { fresh: boolean }): void {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/index.ts';
 import type { CallEnd } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import type { Ending, Journal } from './journal/journal.ts';
@@ -8,6 +9,8 @@ export interface Completion {
   id: string;
   server: string;
   tool: string;
+  /** What the host keeps with the call. */
+  note?: JsonObject;
   end: CallEnd;
   /** Milliseconds since the Unix epoch. */
   endedAt: number;
@@ -31,8 +34,9 @@ export async function* inbox(
     if (call === undefined) continue; // Acknowledged and forgotten, this very moment.
     if (call.parent !== undefined) continue; // Its handler takes it in.
     const { callId, end, endedAt } = ending;
-    const { server, tool } = call;
-    yield { id: callId, server, tool, end, endedAt, acknowledge: () => acknowledge(callId) };
+    const { server, tool, note } = call;
+    const kept = note === undefined ? {} : { note };
+    yield { id: callId, server, tool, ...kept, end, endedAt, acknowledge: () => acknowledge(callId) };
   }
 }
 

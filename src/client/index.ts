@@ -35,6 +35,7 @@ export type { GroupProgress } from './group-progress.ts';
 export type { Completion } from './inbox.ts';
 export type { RaceWon } from './race.ts';
 export type {
+  AskedBy,
   OnQuestion,
   Outcome,
   Remote,

@@ -30,9 +30,20 @@ export interface StartRequest {
   onProgress?: (progress: TaskProgress) => void;
 }
 
+/** Whose call asks: for showing where a question comes from. */
+export interface AskedBy {
+  id: string;
+  server: string;
+  tool: string;
+  /** What the host keeps with the call. */
+  note?: JsonObject;
+}
+
 /** Asked by the server while a task or call waits; the answer goes back the way the question came. */
 export type OnQuestion = (asked: {
   taskId: string | undefined;
+  /** The call that waits for the answer, where one of a journal is known to. */
+  call?: AskedBy;
   question: Question;
   /** Aborts when the server takes the question back, or nobody waits for the answer any more. */
   signal: AbortSignal;

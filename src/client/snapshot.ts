@@ -1,4 +1,4 @@
-import type { Question, TaskProgress } from '../core/index.ts';
+import type { JsonObject, Question, TaskProgress } from '../core/index.ts';
 import type { CallEnd, CallState } from './call-state.ts';
 import type { CallRecord } from './journal/journal.ts';
 import type { RemoteStatus } from './remote.ts';
@@ -9,6 +9,8 @@ export interface CallSnapshot {
   /** The name its server was connected under. */
   server: string;
   tool: string;
+  /** What the host keeps with the call. */
+  note?: JsonObject;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   /** `intended`: on disk, not sent. `sent`: no answer yet. `following`: the server made a task of it. */
@@ -40,13 +42,14 @@ export function snapshotOf(
   state: CallState | { phase: 'ended' },
   live: LiveFacts = {},
 ): CallSnapshot {
-  const { callId, server, tool, createdAt, cancelRequested, followed } = record;
+  const { callId, server, tool, note, createdAt, cancelRequested, followed } = record;
   const task = state.phase === 'following' ? state.task : undefined;
   const progress = task?.progress ?? live.progress;
   return {
     id: callId,
     server,
     tool,
+    ...(note !== undefined && { note }),
     createdAt,
     phase: state.phase,
     ...(task !== undefined && { status: task.status }),

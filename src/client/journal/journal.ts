@@ -32,6 +32,8 @@ export interface NewCall {
   parent?: string;
   /** Passed on to the server. @see W3C Trace Context */
   traceparent?: string;
+  /** What the host keeps with the call. */
+  note?: JsonObject;
 }
 
 /** An open call, or one that ended; how it ended is read apart. */
@@ -154,6 +156,7 @@ export class Journal {
       group_limit: call.group?.limit ?? null,
       parent: call.parent ?? null,
       traceparent: call.traceparent ?? null,
+      note: call.note === undefined ? null : encodeJson(call.note, 'note'),
     };
   }
 
@@ -281,6 +284,12 @@ export class Journal {
     return (await this.#commits.read(() => all(this.#q.group, { group: groupId }))).map(callRecord);
   }
 
+  /** What hosts keep with calls, of all that are in the journal. */
+  async notes(): Promise<JsonObject[]> {
+    const rows = await this.#commits.read(() => all(this.#q.notes, {}));
+    return rows.map(({ note }) => JSON.parse(note) as JsonObject);
+  }
+
   /** Ids that begin so; two at most. */
   async beginning(prefix: string): Promise<string[]> {
     const range = { from: prefix, to: `${prefix}\uffff` };
@@ -350,6 +359,7 @@ function callRecord(row: CallRow): CallRecord {
     }),
     ...(row.parent !== null && { parent: row.parent }),
     ...(row.traceparent !== null && { traceparent: row.traceparent }),
+    ...(row.note !== null && { note: JSON.parse(row.note) as JsonObject }),
     createdAt: row.created_at,
     state: JSON.parse(row.state) as CallRecord['state'],
     cancelRequested: row.cancel_requested === 1,

@@ -33,6 +33,8 @@ export interface JournalSchema {
     /** The task whose handler made the call. */
     parent: string | null;
     traceparent: string | null;
+    /** What the host keeps with the call. */
+    note: string | null;
   };
   /** Ends of calls, in the order in which they were written. Numbers are never used again, also after rows are deleted. */
   endings: {
@@ -70,12 +72,13 @@ create trigger ended_is_final before update of phase, state on calls when old.ph
 begin select raise(abort, 'an ended call never changes'); end;
 `;
 
-/** What the second version brought: groups of calls, and calls made by handlers of tasks. */
+/** What the second version brought: groups of calls, calls made by handlers of tasks, and what hosts keep with calls. */
 const SECOND = `
 alter table calls add column group_id text;
 alter table calls add column group_limit integer;
 alter table calls add column parent text;
 alter table calls add column traceparent text;
+alter table calls add column note text;
 create index calls_grouped on calls (group_id, row_id) where group_id is not null;
 create index calls_of_parents on calls (parent) where parent is not null and phase <> 'ended';
 `;

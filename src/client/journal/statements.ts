@@ -23,6 +23,7 @@ const columns = [
   'group_limit',
   'parent',
   'traceparent',
+  'note',
 ] as const satisfies readonly (keyof CallRow)[];
 
 function build() {
@@ -67,6 +68,9 @@ function build() {
     ),
     group: compile<{ group: string }, CallRow>(
       db.selectFrom('calls').select(columns).where('group_id', '=', slot<string>('group')).orderBy('row_id'),
+    ),
+    notes: compile<object, { note: string }>(
+      db.selectFrom('calls').select('note').$narrowType<{ note: string }>().where('note', 'is not', null),
     ),
     /** Two are enough to know that there is more than one. */
     beginning: compile<{ from: string; to: string }, { id: string }>(
