@@ -6,6 +6,7 @@ export default defineConfig({
     'src/server/index.ts',
     'src/server/sdk-v1/index.ts',
     'src/client/index.ts',
+    'src/client/ai-sdk.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

@@ -27,6 +27,7 @@ const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
   { name: /^@modelcontextprotocol\/(?!client(\/|$))/, rooms: ['server'] },
   // The client's journal is a file of its own kind, on the store's driver and group commit.
   { name: /^(better-sqlite3|kysely)(\/|$)/, rooms: ['store', 'client'] },
+  { name: /^ai(\/|$)/, rooms: ['client'] },
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
   { name: /^jose(\/|$)/, rooms: ['server'] },
   { name: /^(commander|picocolors)(\/|$)/, rooms: ['cli'] },
@@ -170,7 +171,7 @@ describe('layering', () => {
   it.each([
     ['src/server/sdk-v1/index.ts', /^@modelcontextprotocol\/sdk\//, /^@modelcontextprotocol\/server/],
     ['src/server/index.ts', /^@modelcontextprotocol\/server/, /^@modelcontextprotocol\/sdk/],
-    ['src/client/index.ts', /^@modelcontextprotocol\/client/, /^@modelcontextprotocol\/(sdk|server)/],
+    ['src/client/index.ts', /^@modelcontextprotocol\/client/, /^(@modelcontextprotocol\/(sdk|server)|ai$)/],
   ])('reaches from %s one version of the SDK and never the other', (entry, own, other) => {
     const reached = packagesReached(entry, (file) => readFileSync(`${root}/${file}`, 'utf8'));
     expect(reached.filter((name) => own.test(name))).not.toEqual([]);

@@ -5,8 +5,9 @@ import { Gathering } from './gathering.ts';
 import { KeepAlive } from './keep-alive.ts';
 
 const INBOX = 'inbox';
+const ANY = 'any';
 
-/** Who waits for news: of one call, or of the inbox. */
+/** Who waits for news: of one call, of the inbox, or of any call. */
 export class Changes {
   readonly #watchers = new Watchers();
   readonly #keepAlive = new KeepAlive();
@@ -14,12 +15,12 @@ export class Changes {
 
   /** Something about one call changed. */
   ofCall(callId: string): void {
-    this.#watchers.notify(new Set([callId]));
+    this.#watchers.notify(new Set([callId, ANY]));
   }
 
   /** It may have ended. */
   ofEnd(callId: string): void {
-    this.#watchers.notify(new Set([callId, INBOX]));
+    this.#watchers.notify(new Set([callId, INBOX, ANY]));
   }
 
   /** Anything may have changed. */
@@ -37,11 +38,12 @@ export class Changes {
    * @throws {ClientClosedError} once the client is closed, the signal's reason once that is aborted.
    */
   async until<Found>(
-    subject: { callId: string } | 'inbox',
+    subject: { callId: string } | 'inbox' | 'any',
     look: () => Promise<Found | undefined> | Found | undefined,
     signal?: AbortSignal,
   ): Promise<Found> {
-    return this.#keepAlive.during(this.#until(subject === 'inbox' ? INBOX : subject.callId, look, signal));
+    const key = typeof subject === 'object' ? subject.callId : { inbox: INBOX, any: ANY }[subject];
+    return this.#keepAlive.during(this.#until(key, look, signal));
   }
 
   /** Resolves at the next change of a call, after `ms`, or when the client is closed. Keeps the process alive meanwhile. */

@@ -104,6 +104,18 @@ export async function openTaskClient(options: TaskClientOptions): Promise<TaskCl
   return new TaskClient(journal, others, { ...options, clock, random, logger });
 }
 
+/** What the rest of the client's room works with, and nobody outside. */
+export interface ClientParts {
+  journal: Journal;
+  changes: Changes;
+  clock: Clock;
+  logger: Logger;
+  /** Those that are connected, in that order. */
+  servers: ReadonlyMap<string, ConnectedServer>;
+}
+
+export let partsOf: (client: TaskClient) => ClientParts;
+
 /** Calls tools of any number of servers, and remembers every call until its end was taken in. */
 export class TaskClient implements AsyncDisposable {
   readonly #journal: Journal;
@@ -118,6 +130,14 @@ export class TaskClient implements AsyncDisposable {
   readonly #source: CallSource;
   readonly #groups: GroupCalls;
   #closing: Promise<void> | undefined;
+
+  static {
+    partsOf = (client) => {
+      client.#assertOpen();
+      const { clock, logger } = client.#options;
+      return { journal: client.#journal, changes: client.#changes, clock, logger, servers: client.#servers };
+    };
+  }
 
   /** @internal */
   constructor(journal: Journal, others: OtherProcesses, options: FullOptions) {

@@ -1,4 +1,13 @@
 export type { TaskLogLine, TaskLogPage } from '../wire/task-log.ts';
+export type { AgentNotice, BackgroundCall } from './agents/agent-calls.ts';
+export {
+  type AgentTool,
+  type AgentTools,
+  type AgentToolsOptions,
+  asAgentTools,
+} from './agents/agent-tools.ts';
+export type { AgentReply } from './agents/reply.ts';
+export type { AgentImage } from './agents/words.ts';
 export type { Call } from './call.ts';
 export type { CallLogOptions, CallUpdate } from './call-log.ts';
 export type { CallEnd } from './call-state.ts';

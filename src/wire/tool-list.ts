@@ -85,8 +85,17 @@ export function toolsFor(message: unknown, { hidden, detachable, followUp }: Too
 function described(tool: JsonObject, followUp: string | undefined): JsonObject {
   if (followUp === undefined) return tool;
   const own = typeof tool.description === 'string' && tool.description !== '' ? `${tool.description}\n` : '';
-  const hint = `If this takes long, it answers with a taskId instead of its result: then call ${followUp} with it.`;
-  return { ...tool, description: own + hint };
+  return { ...tool, description: own + followUpHint(followUp) };
+}
+
+function followUpHint(followUp: string): string {
+  return `If this takes long, it answers with a taskId instead of its result: then call ${followUp} with it.`;
+}
+
+/** A description without what was added for models that follow tasks up themselves. */
+export function withoutFollowUp(description: string, followUp: string): string {
+  const hint = followUpHint(followUp);
+  return description.endsWith(hint) ? description.slice(0, -hint.length).trimEnd() : description;
 }
 
 /** A schema that cannot be moved without a change of meaning is not listed, which promises nothing. */

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+
+/** What every provider of models takes as the name of a tool. */
+const MAX_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/**
+ * Names by which a model calls tools of several servers. They follow from which tools there are, not from their order. A name
+ * that is there twice, or taken, gets its server's in front; what is still the same, or too long, a hash of both.
+ */
+export function toolNames(
+  tools: readonly { server: string; tool: string }[],
+  { taken, prefix }: { taken: ReadonlySet<string>; prefix: 'clash' | 'always' },
+): string[] {
+  const alone = tools.map(({ tool }) => lettered(tool));
+  const clash = twice(alone);
+  const prefixed = tools.map(({ server, tool }, n) => {
+    const own = alone[n] as string;
+    return prefix === 'always' || clash.has(own) || taken.has(own) ? lettered(`${server}__${tool}`) : own;
+  });
+  const stillClash = twice(prefixed);
+  return tools.map(({ server, tool }, n) => {
+    const name = prefixed[n] as string;
+    if (name.length <= MAX_LENGTH && !stillClash.has(name) && !taken.has(name)) return name;
+    const hash = createHash('sha256')
+      .update(JSON.stringify([server, tool]))
+      .digest('hex')
+      .slice(0, HASH_LENGTH);
+    return `${name.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+  });
+}
+
+function lettered(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/gu, '_');
+}
+
+function twice(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.filter((name, n) => names.indexOf(name) !== n));
+}
