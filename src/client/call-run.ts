@@ -209,6 +209,7 @@ export class CallRun {
 
   async #send(): Promise<boolean> {
     const { desk, clock } = this.#parts;
+    const repeat = this.#state.phase === 'sent' && !this.#fresh;
     // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
     if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
     this.#fresh = false;
@@ -218,6 +219,7 @@ export class CallRun {
         name,
         arguments: args,
         idempotencyKey,
+        ...(repeat && { repeat }),
         ...(ttlMs !== undefined && { ttlMs }),
         ...(traceparent !== undefined && { traceparent }),
         signal: this.#over.signal,
@@ -228,7 +230,7 @@ export class CallRun {
       });
     // No time limit and no place in the queue: without tasks the answer takes as long as the tool.
     const answer = await this.#answerTo<Started>(() => Promise.race([start(), aborted(this.#over.signal)]));
-    if (!answer.ok) return this.#notStarted(answer.trouble);
+    if (!answer.ok) return this.#notStarted(answer.trouble, repeat);
     const started = answer.value;
     if (started.kind === 'immediate') return this.#end(endOf(started.outcome));
     const recorded = await this.#record({ type: 'handled', task: started.task, at: clock.now() }, { flush: true });
@@ -238,9 +240,12 @@ export class CallRun {
     return true;
   }
 
-  async #notStarted(trouble: Trouble): Promise<boolean> {
+  /** @param repeat it had been sent before, so that this answer says nothing about whether it ran */
+  async #notStarted(trouble: Trouble, repeat: boolean): Promise<boolean> {
     switch (trouble.kind) {
       case 'refused':
+        if (repeat)
+          return this.#end(unknownEnd(`no answer was kept, and sent again it was refused: ${trouble.error.message}`));
         return this.#end({ kind: 'refused', error: trouble.error });
       case 'gone':
       case 'protocol':
@@ -251,7 +256,7 @@ export class CallRun {
         }
         this.#retryLater(trouble);
         // What certainly never arrived may be sent again, also by whoever finds it in the journal.
-        return trouble.mayHaveRun || this.#record({ type: 'unsent' }, { flush: false });
+        return trouble.mayHaveRun || repeat || this.#record({ type: 'unsent' }, { flush: false });
       default:
         return unreachable(trouble);
     }

@@ -20,6 +20,8 @@ export interface StartRequest {
   arguments: JsonObject;
   /** Sent only where the server is `repeatable`. */
   idempotencyKey: string;
+  /** It may have arrived before: a server that cannot find it by its key is to refuse it. @default false */
+  repeat?: boolean;
   /** How long the task should be kept, in milliseconds from its creation; a wish, and only of some revisions. */
   ttlMs?: number;
   /** The trace it belongs to. @see W3C Trace Context */

@@ -1,6 +1,6 @@
 import type { Principal } from '../core/index.ts';
 import type { RegisteredTaskTool, Tasks } from '../engine/index.ts';
-import { IDEMPOTENCY_EXTENSION } from '../wire/idempotency.ts';
+import { IDEMPOTENCY_EXTENSION, refusedRepeat, refuseRepeat } from '../wire/idempotency.ts';
 import { withInvalidParams } from '../wire/invalid-params.ts';
 import { Outbox } from '../wire/outbox.ts';
 import { forSession } from '../wire/outgoing.ts';
@@ -117,10 +117,12 @@ function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts)
 function watch(transport: Transport, parts: ServingParts): void {
   const { outbox, peer, offer } = parts;
   const lists = new Map<string | number, ToolView>();
+  const repeats = new Set<string | number>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     let outgoing: unknown = withInvalidParams(outbox.outbound(message));
-    const { id } = outgoing as { id?: string | number };
+    const { id, method } = outgoing as { id?: string | number; method?: string };
+    if (id !== undefined && method === undefined && repeats.delete(id)) outgoing = refusedRepeat(id);
     const view = id === undefined ? undefined : lists.get(id);
     if (view !== undefined) {
       lists.delete(id as string | number);
@@ -129,8 +131,12 @@ function watch(transport: Transport, parts: ServingParts): void {
     if (peer.era === 'legacy') outgoing = forSession(outgoing, peer.session()?.version, offer);
     return outgoing === undefined ? Promise.resolve() : send(outgoing as JSONRPCMessage, options);
   };
+  // Tools of ours that become tasks; companions and the host's own tools leave nothing to be found by a key.
+  const keyed = new Set(parts.tasks.tools.filter(({ support }) => support !== 'forbidden').map(({ name }) => name));
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
+    const refused = refuseRepeat(message, keyed);
+    if (refused !== undefined) repeats.add(refused);
     if (peer.era === 'modern') {
       v26.keepResponses(message);
       v26.keepRound(message);

@@ -2,6 +2,8 @@ import { isJsonObject, type JsonObject } from '../core/index.ts';
 
 /** In a request's `_meta`: the same key again is the same task. The same name on every revision; ours. */
 const KEY_META_KEY = 'longcall/idempotencyKey';
+/** In the `_meta` of a call: it may have arrived before. Where nobody honours its key it is refused rather than run again. */
+const REPEAT_META_KEY = 'longcall/repeat';
 /** By this name a server says that it honours keys; without it a client must never send a call twice. */
 export const IDEMPOTENCY_EXTENSION = 'longcall/idempotency';
 /** On a handle: the task existed before this request. */
@@ -19,9 +21,32 @@ export function decodeIdempotencyKey(
   return { ok: false, message: `_meta["${KEY_META_KEY}"]: expected a string of 1 to ${MAX_KEY_LENGTH} characters` };
 }
 
-/** Members of the `_meta` of a call that carries a key. */
-export function encodeIdempotencyKey(key: string): JsonObject {
-  return { [KEY_META_KEY]: key };
+/** Members of the `_meta` of a call that carries a key. @param repeat it may have arrived before */
+export function encodeIdempotencyKey(key: string, repeat = false): JsonObject {
+  return { [KEY_META_KEY]: key, ...(repeat && { [REPEAT_META_KEY]: true }) };
+}
+
+/**
+ * Takes the method from a call that a client sends once more, of a tool whose calls leave nothing behind that could be found
+ * by a key: whoever serves it then answers that there is no such method, and runs nothing.
+ * @param keyed tools whose calls can be found
+ * @returns the id of the request, whose answer is {@link refusedRepeat}; undefined: nothing was taken
+ */
+export function refuseRepeat(message: unknown, keyed: ReadonlySet<string>): string | number | undefined {
+  if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return undefined;
+  const { id } = message;
+  const { name, _meta } = message.params;
+  if (!isJsonObject(_meta) || _meta[REPEAT_META_KEY] !== true) return undefined;
+  if ((typeof id !== 'string' && typeof id !== 'number') || (typeof name === 'string' && keyed.has(name)))
+    return undefined;
+  message.method = 'longcall/refused';
+  return id;
+}
+
+/** The answer to such a call of a tool whose calls leave nothing behind that could be found by a key. */
+export function refusedRepeat(id: string | number): JsonObject {
+  const message = 'this tool never runs as a task: whether the call ran before is not known, so it was not run again';
+  return { jsonrpc: '2.0', id, error: { code: -32602, message } };
 }
 
 /** Whether a server says that it honours keys, in either of the places where it can: by extension, or as an experiment. */

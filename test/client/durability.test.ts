@@ -179,6 +179,37 @@ describe('a call whose server cannot be reached', () => {
     expect([remote.runs, remote.count('start')]).toEqual([1, 3]);
   });
 
+  it('stays one that may have run, though a later try certainly never arrived [C-096]', async () => {
+    const { server, remote, clock } = await stage();
+    remote.onStart = (request) => {
+      remote.newTask(request);
+      throw new RemoteUnreachableError('socket hang up', { mayHaveRun: remote.count('start') === 1 });
+    };
+    const call = await server.callTool({ name: 'pay' });
+    await pass(clock, 10_000);
+    expect(remote.count('start')).toBeGreaterThan(2);
+    expect(remote.asked.map(({ request }) => request?.repeat ?? false)).toEqual([
+      false,
+      ...Array.from({ length: remote.count('start') - 1 }, () => true),
+    ]);
+    expect((await call.refresh()).phase).toBe('sent');
+    remote.repeatable = false; // As after a change of the server.
+    await pass(clock, 60_000);
+    expect((await call.refresh()).end?.kind).toBe('unknown');
+  });
+
+  it('is unknown where its repeat was refused, which says nothing about the first', async () => {
+    const { server, remote, clock } = await stage();
+    remote.onStart = (request) => {
+      remote.newTask(request);
+      if (remote.count('start') === 1) throw new RemoteUnreachableError('socket hang up', { mayHaveRun: true });
+      throw new RemoteRefusedError({ code: -32_602, message: 'not again' });
+    };
+    const call = await server.callTool({ name: 'pay' });
+    await pass(clock, 10_000);
+    expect((await call.refresh()).end).toEqual({ kind: 'unknown', message: expect.stringMatching(/not again$/) });
+  });
+
   it('is given up when its time is over, and can be cancelled before it was ever sent', async () => {
     const { server, remote, clock } = await stage();
     remote.onStart = () => {

@@ -1,8 +1,13 @@
+import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { type Call, openTaskClient, type TaskClient } from '../../src/client/index.ts';
-import { type Tasks, text } from '../../src/engine/index.ts';
+import { createTasks, type Tasks, text } from '../../src/engine/index.ts';
+import { createTaskHandler } from '../../src/server/index.ts';
+import { sqliteStore } from '../../src/store/index.ts';
+import { ManualClock } from '../../src/testing/index.ts';
 import { type Served, serve } from '../server/peer.ts';
+import { silent } from '../support/stores.ts';
 import { journalFile, pass } from './support.ts';
 
 let paid = 0;
@@ -102,6 +107,45 @@ describe.each(['2026-07-28', '2025-11-25'])('a client on a server of ours, in %s
     expect(await call.result()).toMatchObject({ content: [{ text: '7 paid' }] });
     expect(paid - before).toBe(1);
   });
+
+  it.each(['inline', 'own_tool'])(
+    'never runs a tool twice that leaves no task behind, and says that it does not know: %s [C-096]',
+    async (name) => {
+      const runs: string[] = [];
+      const own = createTasks({ store: sqliteStore(':memory:'), logger: silent, drainMs: 0, stopGraceMs: 0 });
+      own.registerTool('inline', { task: { support: 'forbidden' } }, () => {
+        runs.push('inline');
+        return text('ran');
+      });
+      const handler = createTaskHandler(own, () => {
+        const mcp = new McpServer({ name: 'host', version: '1' });
+        mcp.registerTool('own_tool', {}, () => {
+          runs.push('own_tool');
+          return { content: [] };
+        });
+        return mcp;
+      });
+      onTestFinished(() => handler.close());
+      const clock = new ManualClock();
+      let lost = 0;
+      const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+        const response = await handler.fetch(new Request(url, init));
+        if (!String(init?.body ?? '').includes('"tools/call"') || lost === 1) return response;
+        lost += 1;
+        await response.text();
+        throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'UND_ERR_SOCKET' }) });
+      };
+      const client = await openTaskClient({ journal: ':memory:', clock });
+      onTestFinished(() => client.close());
+      const server = await client.connect('s', { url: 'http://127.0.0.1/mcp', http: { fetch }, protocol });
+      const call = await server.callTool({ name });
+      for (let round = 0; round < 200 && (await call.refresh()).phase !== 'ended'; round += 1) await pass(clock, 100);
+      expect(call.state.end).toMatchObject({ kind: 'unknown', message: expect.stringContaining('not run again') });
+      expect(runs).toEqual([name]);
+      // A repeat that is a first call for all anybody knows is refused too; a new call is not.
+      expect((await server.callTool({ name }).then((again) => again.result())).content).toBeDefined();
+    },
+  );
 
   it('runs a tool once though the answer to its start was lost on the way [C-096] [C-099]', async () => {
     const served = serve(tools);
