@@ -78,6 +78,16 @@ describe('a server that speaks the first draft', () => {
     await expect(remote.get('never was')).rejects.toThrow(RemoteGoneError);
   });
 
+  it('has one task for a call that comes twice under one key, also on another connection [C-096]', async () => {
+    const { served, connect } = aServer();
+    const again = { name: 'slow', arguments: {}, idempotencyKey: 'the same' };
+    const first = await (await connect()).start(again);
+    const second = await (await connect()).start({ ...again, repeat: true });
+    expect(second).toMatchObject({ kind: 'task' });
+    expect(second).toEqual(first);
+    expect((await served.tasks.inspect.list({})).tasks).toHaveLength(1);
+  });
+
   it('answers a tool that is never a task, and there is no task [G1-C-05]', async () => {
     const remote = await aServer().connect();
     expect(await atOnce(remote, 'never')).toEqual(said('inline'));

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type JsonObject, newTaskId } from '../../core/index.ts';
 import { toolResult } from '../../wire/peer-task.ts';
 import { decodeTask, encodeAbout, encodeWish } from '../../wire/rev-sep-1686/client.ts';
@@ -45,8 +46,8 @@ export function firstDraft(speaking: Speaking): Dialect {
   });
 
   const start = async (wanted: StartRequest): Promise<Started> => {
-    const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
-    const taskId = newTaskId(random);
+    const { name, arguments: args, idempotencyKey, ttlMs, signal, onProgress } = wanted;
+    const taskId = speaking.repeatable ? taskIdOf(idempotencyKey) : newTaskId(random);
     const id = connection.nextId();
     const _meta: JsonObject = {
       ...encodeWish(taskId, ttlMs),
@@ -113,4 +114,9 @@ export function firstDraft(speaking: Speaking): Dialect {
       throw new RemoteRefusedError({ code: -32601, message });
     },
   };
+}
+
+/** The same call again has the same task: servers of ours refuse a key that comes with another id. */
+function taskIdOf(idempotencyKey: string): string {
+  return `tsk_${createHash('sha256').update(`task of ${idempotencyKey}`).digest('base64url').slice(0, 32)}`;
 }
