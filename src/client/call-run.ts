@@ -17,7 +17,7 @@ import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
 import type { Lanes, Turn } from './lanes.ts';
 import { type PollLimits, pollDelayMs, retryDelay } from './poll-delay.ts';
 import type { Outcome, RemoteTask, Started } from './remote.ts';
-import { aborted, type ServerDesk } from './server-desk.ts';
+import { type ServerDesk, unlessAborted } from './server-desk.ts';
 import type { LiveFacts } from './snapshot.ts';
 
 export interface CallRunParts {
@@ -229,7 +229,7 @@ export class CallRun {
         },
       });
     // No time limit and no place in the queue: without tasks the answer takes as long as the tool.
-    const answer = await this.#answerTo<Started>(() => Promise.race([start(), aborted(this.#over.signal)]));
+    const answer = await this.#answerTo<Started>(() => unlessAborted(start(), this.#over.signal));
     if (!answer.ok) return this.#notStarted(answer.trouble, repeat);
     const started = answer.value;
     if (started.kind === 'immediate') return this.#end(endOf(started.outcome));

@@ -77,6 +77,7 @@ interface Line extends Dialled {
 interface Watcher {
   taskIds: readonly string[];
   onTask: (task: RemoteTask) => void;
+  onPushed: (taskIds: ReadonlySet<string>) => void;
   stop: () => void;
 }
 
@@ -122,7 +123,7 @@ class Server {
       ...(log !== undefined && {
         log: (taskId, cursor, options) => on((dialect) => (dialect.log ?? noLog)(taskId, cursor, options)),
       }),
-      ...(watch !== undefined && { watch: (taskIds, onTask) => this.#watch(taskIds, onTask) }),
+      ...(watch !== undefined && { watch: (...what) => this.#watch(...what) }),
       [Symbol.asyncDispose]: () => this.#close(),
     };
   }
@@ -156,7 +157,8 @@ class Server {
     const { onQuestion, clock = systemClock, random = systemRandom, logger = silent } = this.#options;
     const abilities = this.#options.abilities ?? { form: onQuestion !== undefined, url: onQuestion !== undefined };
     const info = this.#options.info ?? { name: 'longcall', version: '1' };
-    const dialled = await this.#dial({ clock, client: info, abilities, protocol: this.#options.protocol ?? 'auto' });
+    const { protocol = 'auto', requestTimeoutMs = 30_000 } = this.#options;
+    const dialled = await this.#dial({ clock, client: info, abilities, protocol, timeoutMs: requestTimeoutMs });
     const { client, transport } = dialled;
     const connection = new Connection(transport, { clock, random });
     const capabilities: unknown = client.getServerCapabilities();
@@ -168,7 +170,7 @@ class Server {
       abilities,
       onQuestion,
       repeatable: honoursIdempotencyKeys(capabilities),
-      requestTimeoutMs: this.#options.requestTimeoutMs ?? 30_000,
+      requestTimeoutMs,
       clock,
       random,
       logger,
@@ -196,8 +198,8 @@ class Server {
     }
   }
 
-  #watch(taskIds: readonly string[], onTask: (task: RemoteTask) => void): () => void {
-    const watcher: Watcher = { taskIds, onTask, stop: () => {} };
+  #watch(...[taskIds, onTask, onPushed]: Parameters<NonNullable<Remote['watch']>>): () => void {
+    const watcher: Watcher = { taskIds, onTask, onPushed, stop: () => {} };
     this.#watchers.add(watcher);
     if (this.#last !== undefined) this.#follow(watcher, this.#last);
     return () => {
@@ -207,8 +209,10 @@ class Server {
   }
 
   #follow(watcher: Watcher, { dialect }: Line): void {
+    const { taskIds, onTask, onPushed } = watcher;
     watcher.stop();
-    watcher.stop = dialect.watch?.(watcher.taskIds, watcher.onTask) ?? (() => {});
+    onPushed(new Set()); // What the connection before was told of, this one need not be.
+    watcher.stop = dialect.watch?.(taskIds, onTask, onPushed) ?? (() => {});
   }
 
   async #close(): Promise<void> {

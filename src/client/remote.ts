@@ -81,6 +81,11 @@ export interface Remote extends AsyncDisposable {
   /**
    * Tells of changes until the returned function is called. Absent where the server pushes nothing. Pushes are hints;
    * polling is the net.
+   * @param onPushed which of the tasks the server tells of right now, whenever that changes: none until it says so
    */
-  watch?(taskIds: readonly string[], onTask: (task: RemoteTask) => void): () => void;
+  watch?(
+    taskIds: readonly string[],
+    onTask: (task: RemoteTask) => void,
+    onPushed: (taskIds: ReadonlySet<string>) => void,
+  ): () => void;
 }

@@ -27,7 +27,7 @@ export class ServerDesk {
   #inFlight = 0;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #gathering: Timer | undefined;
-  #watched: ReadonlySet<string> = new Set();
+  #pushed: ReadonlySet<string> = new Set();
   #unwatch: (() => void) | undefined;
 
   constructor(remote: Remote, onQuestion: OnQuestion | undefined, clock: Clock, limits: DeskLimits) {
@@ -69,16 +69,16 @@ export class ServerDesk {
     };
   }
 
-  /** Whether the server was asked to push changes of this task. */
+  /** Whether the server says that it tells of changes of this task. */
   pushes(taskId: string): boolean {
-    return this.#watched.has(taskId);
+    return this.#pushed.has(taskId);
   }
 
   close(): void {
     this.#gathering?.cancel();
     this.#unwatch?.();
     this.#unwatch = undefined;
-    this.#watched = new Set();
+    this.#pushed = new Set();
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
@@ -111,28 +111,46 @@ export class ServerDesk {
     const leave = (): void => over.abort(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     try {
-      return await Promise.race([request(over.signal), aborted(over.signal)]);
+      return await unlessAborted(request(over.signal), over.signal);
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', leave);
     }
   }
 
+  /** Every change is told with all tasks that are followed: the more there are, the longer changes are gathered. */
   #gather(): void {
-    this.#gathering ??= this.#clock.setTimer(GATHER_MS, () => {
+    this.#gathering ??= this.#clock.setTimer(GATHER_MS + this.#followers.size / 10, () => {
       this.#gathering = undefined;
       this.#unwatch?.();
-      this.#watched = new Set(this.#followers.keys());
-      this.#unwatch =
-        this.#watched.size === 0
-          ? undefined
-          : this.remote.watch?.([...this.#watched], (task) => this.#followers.get(task.taskId)?.(task));
+      this.#unwatch = this.#followers.size === 0 ? undefined : this.#watch([...this.#followers.keys()]);
     });
+  }
+
+  #watch(taskIds: readonly string[]): (() => void) | undefined {
+    let current = true;
+    const onPushed = (pushed: ReadonlySet<string>): void => {
+      if (current) this.#pushed = pushed;
+    };
+    const unwatch = this.remote.watch?.(taskIds, (task) => this.#followers.get(task.taskId)?.(task), onPushed);
+    return () => {
+      current = false; // What was granted holds until the next stream says what it grants.
+      unwatch?.();
+    };
   }
 }
 
-/** Rejects with the signal's reason. */
-export function aborted(signal: AbortSignal): Promise<never> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+/** What `promise` comes to, or the signal's reason, whichever is first. Leaves nothing behind on the signal. */
+export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }

@@ -5,8 +5,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
-import type { Clock, RequestorAbilities } from '../core/index.ts';
+import type { Clock, RequestorAbilities, Timer } from '../core/index.ts';
 import { encodeAbilities } from '../wire/rev2026-07-28/client.ts';
+import { RemoteUnreachableError } from './remote-errors.ts';
 import { heedingRetryAfter } from './trouble.ts';
 
 /** Where a server is, or a client that is connected to it already. */
@@ -23,6 +24,8 @@ export interface Dialling {
   client: { name: string; version: string };
   abilities: RequestorAbilities;
   protocol: string;
+  /** No connection takes longer to be made, in milliseconds. */
+  timeoutMs: number;
 }
 
 /** A client that is connected, and whether it is ours to close. */
@@ -41,7 +44,7 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
     if (client.transport === undefined) throw new TypeError('client: expected one that is connected');
     return { client, transport: client.transport, own: false };
   }
-  const { clock, client: info, abilities, protocol } = dialling;
+  const { clock, client: info, abilities, protocol, timeoutMs } = dialling;
   const client = new Client(info, {
     capabilities: encodeAbilities(abilities),
     ...(protocol !== 'auto' && protocol < MODERN && { supportedProtocolVersions: [protocol] }),
@@ -50,8 +53,24 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
     },
   });
   const transport = transportTo(where, clock);
-  await client.connect(transport);
+  await inTime(client.connect(transport), client, clock, timeoutMs);
   return { client, transport, own: true };
+}
+
+/** By our clock, not the SDK's: a server that takes a connection and says nothing must not hold its calls up for a minute. */
+async function inTime(connecting: Promise<void>, client: Client, clock: Clock, timeoutMs: number): Promise<void> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = clock.setTimer(timeoutMs, () => {
+      reject(new RemoteUnreachableError(`not connected within ${timeoutMs} ms`, { mayHaveRun: false }));
+      client.close().catch(() => undefined); // It was never connected.
+    });
+  });
+  try {
+    await Promise.race([connecting, late]);
+  } finally {
+    timer?.cancel();
+  }
 }
 
 function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clock): Transport {

@@ -27,9 +27,13 @@ describe('over a socket', () => {
       const remote = await connected({ url, protocol, abilities: { form: true }, http: { fetch } });
       const task = await startTask(remote, 'wait');
       const told = deferred();
-      const stop = remote.watch?.([task.taskId], ({ status }) => {
-        if (status === 'cancelled') told.resolve();
-      });
+      const stop = remote.watch?.(
+        [task.taskId],
+        ({ status }) => {
+          if (status === 'cancelled') told.resolve();
+        },
+        () => {},
+      );
       await served.reaches(task.taskId, 'input_required');
       await remote.cancel(task.taskId);
       await told.promise;

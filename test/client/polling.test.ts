@@ -222,9 +222,10 @@ describe('polling', () => {
     const watched: (readonly string[])[] = [];
     const { server, remote, clock } = await stage({
       prepare: (remote) => {
-        remote.watch = (ids, onTask) => {
+        remote.watch = (ids, onTask, onPushed) => {
           watched.push(ids);
           push = onTask;
+          onPushed(new Set(ids));
           return () => {};
         };
       },
@@ -242,6 +243,49 @@ describe('polling', () => {
     expect(await untold.result()).toMatchObject({ content: [{ text: 'polled' }] });
     expect(watched.at(-1)).toEqual(['task-2']);
   });
+
+  it('polls as often as ever what the server does not say it pushes, or pushes no more [G3-C-19]', async () => {
+    let grant = (_: ReadonlySet<string>): void => {};
+    const { server, remote, clock } = await stage({
+      prepare: (remote) => {
+        remote.watch = (_ids, _onTask, onPushed) => {
+          grant = onPushed;
+          return () => {};
+        };
+      },
+    });
+    await server.callTool({ name: 'x' });
+    await server.callTool({ name: 'y' });
+    await pass(clock, SECOND);
+    grant(new Set(['task-1']));
+    await pass(clock, 10 * SECOND);
+    expect(remote.times('get', 'task-1').length).toBeLessThanOrEqual(2);
+    expect(remote.times('get', 'task-2').length).toBeGreaterThanOrEqual(6);
+    grant(new Set());
+    await pass(clock, 40 * SECOND); // The net, once more.
+    const before = remote.times('get', 'task-1').length;
+    await pass(clock, 20 * SECOND);
+    expect(remote.times('get', 'task-1').length - before).toBeGreaterThanOrEqual(3);
+  });
+
+  it('tells a server of its followed tasks the more seldom the more there are', async () => {
+    const watched: (readonly string[])[] = [];
+    const { server, clock } = await stage({
+      prepare: (remote) => {
+        remote.watch = (ids) => {
+          watched.push(ids);
+          return () => {};
+        };
+      },
+    });
+    for (let n = 1; n <= 1_000; n += 1) {
+      await server.callTool({ name: 'x' });
+      await pass(clock, 10);
+    }
+    await pass(clock, SECOND);
+    expect(watched.at(-1)).toHaveLength(1_000);
+    expect(watched.flat().length).toBeLessThan(100_000);
+  }, 60_000);
 
   it('believes no older news, and no news after the end [EC-34]', async () => {
     let push = (_: ReturnType<typeof aRemoteTask>): void => {};

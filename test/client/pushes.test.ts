@@ -20,6 +20,8 @@ function tools(tasks: Tasks): void {
 function collecting() {
   const seen: RemoteTask[] = [];
   let ring = (): void => {};
+  const pushed: string[][] = [];
+  const onPushed = (taskIds: ReadonlySet<string>): void => void pushed.push([...taskIds]);
   const until = async (wanted: (task: RemoteTask) => boolean): Promise<RemoteTask> => {
     for (;;) {
       const found = seen.find(wanted);
@@ -33,7 +35,7 @@ function collecting() {
     seen.push(task);
     ring();
   };
-  return { seen, until, onTask };
+  return { seen, pushed, until, onTask, onPushed };
 }
 
 describe('what a server pushes', () => {
@@ -42,7 +44,7 @@ describe('what a server pushes', () => {
     const remote = await remoteOf(served, { abilities: { form: true } });
     const { taskId } = await startTask(remote, 'ask');
     const { until, onTask } = collecting();
-    const stop = remote.watch?.([taskId], onTask);
+    const stop = remote.watch?.([taskId], onTask, () => {});
     expect((await until(({ status }) => status === 'input_required')).questions.get('go')).toMatchObject({
       kind: 'form',
     });
@@ -57,9 +59,11 @@ describe('what a server pushes', () => {
     const onQuestion = async () => ({ action: 'decline' }) as const;
     const remote = await remoteOf(served, { protocol: '2025-11-25', abilities: { form: true }, onQuestion });
     const { taskId } = await startTask(remote, 'ask');
-    const { until, onTask } = collecting();
-    const stop = remote.watch?.([taskId], onTask);
+    const { until, onTask, pushed, onPushed } = collecting();
+    const stop = remote.watch?.([taskId], onTask, onPushed);
     void remote.outcome(taskId);
+    await until(({ status }) => status === 'input_required');
+    expect(pushed.at(-1)).toEqual([taskId]);
     expect(await until(({ status }) => status === 'completed')).not.toHaveProperty('outcome');
     stop?.();
   });
@@ -92,8 +96,8 @@ describe('what a server pushes', () => {
         },
       },
     });
-    const { until, onTask, seen } = collecting();
-    remote.watch?.(['t-1', 't-2'], onTask);
+    const { until, onTask, seen, pushed, onPushed } = collecting();
+    remote.watch?.(['t-1', 't-2'], onTask, onPushed);
     await until(({ taskId }) => taskId === 't-1');
     while (listens.length < 2) {
       clock.advance(100);
@@ -106,6 +110,8 @@ describe('what a server pushes', () => {
       { taskIds: ['t-2'] },
     ]);
     expect(seen).toHaveLength(2);
+    expect(pushed.filter((taskIds) => taskIds.length > 0)).toEqual([['t-1', 't-2'], ['t-2']]);
+    expect(pushed.at(-1)).toEqual([]); // The stream has ended.
     clock.advance(120_000);
     await new Promise((resolve) => setImmediate(resolve));
     expect(listens).toHaveLength(2);
@@ -133,8 +139,8 @@ describe('what a server pushes', () => {
     const heard: unknown[] = [];
     const onProgress = (progress: unknown): void => void heard.push(progress);
     await remote.start({ name: 'slow', arguments: {}, idempotencyKey: 'k', onProgress });
-    const { until, onTask } = collecting();
-    const stop = remote.watch?.(['t-1', 't-2'], onTask);
+    const { until, onTask, onPushed } = collecting();
+    const stop = remote.watch?.(['t-1', 't-2'], onTask, onPushed);
     await until(({ taskId }) => taskId === 't-2');
     stop?.();
     expect(heard).toEqual([{ progress: 1 }]);
@@ -143,10 +149,12 @@ describe('what a server pushes', () => {
   it('is not asked for again where it was refused', async () => {
     const clock = new ManualClock();
     const { remote, count } = await fake({ clock, methods: {} });
-    remote.watch?.(['t-1'], () => {});
+    const { pushed, onPushed } = collecting();
+    remote.watch?.(['t-1'], () => {}, onPushed);
     await remote.get('t-1').catch(() => undefined);
     clock.advance(120_000);
     await remote.get('t-1').catch(() => undefined);
     expect(count('subscriptions/listen')).toBe(1);
+    expect(pushed.flat()).toEqual([]);
   });
 });

@@ -29,6 +29,8 @@ export function sessionTasks(speaking: Speaking): Dialect {
   const { connection, requestTimeoutMs: timeoutMs } = speaking;
   const tokens = new ProgressTokens(connection);
   const tools = new ToolSupport(connection, timeoutMs);
+  /** Tasks of which there was a push. Nothing declares that there will be any: servers that push show it by doing so. */
+  const pushed = new Set<string>();
 
   const call = async (wanted: StartRequest, asTask: boolean): Promise<Started> => {
     const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
@@ -108,11 +110,14 @@ export function sessionTasks(speaking: Speaking): Dialect {
     },
     answer: answeredWhereAsked,
     ...logReader(speaking, (method, params, asking) => connection.request(method, params, asking)),
-    watch(taskIds, onTask) {
+    watch(taskIds, onTask, onPushed) {
       const wanted = new Set(taskIds);
+      onPushed(pushed);
       return connection.listen((message) => {
         const task = decodePush(message);
         if (task === undefined || !wanted.has(task.taskId)) return false;
+        if (isOver(task.status)) pushed.delete(task.taskId);
+        else if (!pushed.has(task.taskId)) onPushed(pushed.add(task.taskId));
         onTask(task);
         return true;
       });

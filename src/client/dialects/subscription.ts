@@ -12,6 +12,12 @@ const LONGEST_PAUSE_MS = 30_000;
 /** Names under which servers push the state of a task: the text's, and that of an SDK which kept the earlier one. */
 const PUSHES: ReadonlySet<unknown> = new Set(['notifications/tasks', 'notifications/tasks/status']);
 
+export interface Subscriber {
+  taskIds: readonly string[];
+  onTask: (task: RemoteTask) => void;
+  onPushed: (taskIds: ReadonlySet<string>) => void;
+}
+
 /**
  * Listens for changes of tasks, and again whenever the stream ends before its time, with pauses that grow until one brings
  * something. A push is read as the answer to a poll would be, and what makes no sense is left to the next poll.
@@ -19,8 +25,7 @@ const PUSHES: ReadonlySet<unknown> = new Set(['notifications/tasks', 'notificati
  * @see 2026-07-28 subscriptions; ext-tasks 2026-07-28, "Status Notifications"
  */
 export function subscribe(
-  taskIds: readonly string[],
-  onTask: (task: RemoteTask) => void,
+  { taskIds, onTask, onPushed }: Subscriber,
   { connection, clock, random, logger }: Speaking,
   request: (params: JsonObject, asking: Asking) => Promise<JsonObject>,
 ): () => void {
@@ -34,8 +39,10 @@ export function subscribe(
     const granted = grantedBy(message);
     if (granted !== undefined) {
       pauseMs = FIRST_PAUSE_MS;
-      const named = Array.isArray(granted.taskIds) ? granted.taskIds : [];
-      const left = [...wanted].filter((taskId) => !named.includes(taskId)).length;
+      const named = new Set<unknown>(Array.isArray(granted.taskIds) ? granted.taskIds : []);
+      const told = new Set([...wanted].filter((taskId) => named.has(taskId)));
+      onPushed(told);
+      const left = wanted.size - told.size;
       if (left > 0) logger.debug({ left }, 'the server does not tell of some tasks; they are only polled');
     }
     if (!PUSHES.has(message.method)) return true; // Its own, and nothing else that concerns us.
@@ -63,13 +70,18 @@ export function subscribe(
     return wanted.size === 0 ? 'over' : 'again';
   };
   const listen = async (): Promise<void> => {
-    while ((await once()) === 'again' && !stopped.signal.aborted) {
+    for (;;) {
+      const next = await once();
+      if (!stopped.signal.aborted) onPushed(new Set());
+      if (next === 'over' || stopped.signal.aborted) break;
       await new Promise<void>((resolve) => {
-        const timer = clock.setTimer(pauseMs * (1 + randomFraction(random) / 4), resolve);
-        stopped.signal.addEventListener('abort', () => {
+        const goOn = (): void => {
           timer.cancel();
+          stopped.signal.removeEventListener('abort', goOn);
           resolve();
-        });
+        };
+        const timer = clock.setTimer(pauseMs * (1 + randomFraction(random) / 4), goOn);
+        stopped.signal.addEventListener('abort', goOn);
       });
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       id = connection.nextId();

@@ -184,8 +184,10 @@ export function tasksExtension(speaking: Speaking): Dialect {
     },
     ...logReader(speaking, request),
     ...(tasks && {
-      watch: (taskIds: readonly string[], onTask: (task: RemoteTask) => void) =>
-        subscribe(taskIds, told(onTask), speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
+      watch: (...[taskIds, onTask, onPushed]: Parameters<NonNullable<Dialect['watch']>>) =>
+        subscribe({ taskIds, onTask: told(onTask), onPushed }, speaking, (params, asking) =>
+          request(LISTEN_METHOD, params, asking),
+        ),
     }),
   };
 }
