@@ -1,4 +1,12 @@
-import { type Clock, type Logger, type RandomSource, shortId, type Timer, unreachable } from '../core/index.ts';
+import {
+  type Clock,
+  type Logger,
+  type Question,
+  type RandomSource,
+  shortId,
+  type Timer,
+  unreachable,
+} from '../core/index.ts';
 import { persistently } from '../engine/persistently.ts';
 import { isOver } from '../wire/peer-task.ts';
 import { CallQuestions } from './call-questions.ts';
@@ -74,6 +82,7 @@ export class CallRun {
   #questions: CallQuestions | undefined;
   #answersToSend = false;
   #hasEnded = false;
+  readonly #requested = new Map<string, Question>();
   #askedOf: ReadonlySet<string> = new Set();
   /** Its place in its group, where that is bounded. */
   readonly #turn: Turn | undefined;
@@ -112,6 +121,23 @@ export class CallRun {
   /** Its end is in the journal. */
   get hasEnded(): boolean {
     return this.#hasEnded;
+  }
+
+  /** Asked by a request of the server's: it stands in the call until `unask`. */
+  ask(key: string, question: Question): void {
+    this.#requested.set(key, question);
+    this.#tellQuestions();
+    this.#parts.changed();
+  }
+
+  unask(key: string): void {
+    this.#requested.delete(key);
+    this.#tellQuestions();
+    this.#parts.changed();
+  }
+
+  #tellQuestions(): void {
+    this.live.questions = new Map([...(this.#questions?.open ?? []), ...this.#requested]);
   }
 
   /** Whether it asks something that it did not when this was asked before. */
@@ -286,7 +312,7 @@ export class CallRun {
     if (went.ok && (await this.#questionsOf(news.taskId).told(news.questions)) === 'changed')
       return this.#doubleKey(news.taskId);
     const asked = this.live.questions?.size ?? 0;
-    if (went.ok) this.live.questions = this.#questionsOf(news.taskId).open;
+    if (went.ok) this.#tellQuestions();
     if (news.questions.size > 0) this.#answersToSend = true;
     if (news.questions.size + asked > 0) this.#parts.changed(); // Also where they were taken back.
     const expiry = this.#expiry();
@@ -326,7 +352,7 @@ export class CallRun {
     const answer = await this.#answerTo(() => desk.ask(this.#over.signal, () => desk.remote.answer(taskId, answers)));
     if (answer.ok) questions.settle(answers.keys());
     else if (answer.trouble.kind === 'refused') await questions.refused(answers.keys());
-    this.live.questions = questions.open;
+    this.#tellQuestions();
     if (!answer.ok)
       logger.warn({ ...this.#fields(), trouble: answer.trouble.kind }, 'answers to questions of a task were not taken');
     this.#parts.changed();

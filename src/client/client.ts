@@ -9,6 +9,7 @@ import {
   systemRandom,
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import { AskedOnTheWay } from './asked-on-the-way.ts';
 import { Call, type CallSource } from './call.ts';
 import { CallRemains } from './call-remains.ts';
 import { Changes } from './changes.ts';
@@ -80,6 +81,8 @@ export interface Resumed {
 
 type FullOptions = TaskClientOptions & { clock: Clock; random: RandomSource; logger: Logger };
 
+/** A question that nobody is there to answer stands in its call, and waits. */
+const EVERY_FORM = { form: true, url: true };
 const REQUEST_TIMEOUT_MS = 60_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -197,16 +200,22 @@ export class TaskClient implements AsyncDisposable {
     this.#connecting.add(name);
     try {
       const { clock, random, logger, maxInFlight = 8 } = this.#options;
-      const onQuestion = target.onQuestion && this.#naming(name, target.onQuestion);
-      const asking = onQuestion === undefined ? {} : { onQuestion };
+      const { onQuestion: handler } = target;
+      const { ask } = new AskedOnTheWay({
+        server: name,
+        journal: this.#journal,
+        changes: this.#changes,
+        following: this.#following,
+        handler,
+      });
       const remote = await ('remote' in target
         ? target.remote()
-        : connectRemote({ clock, random, logger, ...target, ...asking }));
+        : connectRemote({ clock, random, logger, abilities: EVERY_FORM, ...target, onQuestion: ask }));
       if (this.#closing !== undefined) {
         await remote[Symbol.asyncDispose]();
         throw new ClientClosedError();
       }
-      const desk = new ServerDesk(remote, onQuestion, clock, {
+      const desk = new ServerDesk(remote, handler && ask, clock, {
         maxInFlight,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
       });
@@ -371,16 +380,6 @@ export class TaskClient implements AsyncDisposable {
     return new Call(this.#source, snapshotOf(record, record.state));
   }
 
-  /** Says which call a question is for. */
-  #naming(server: string, onQuestion: OnQuestion): OnQuestion {
-    return (asked) => {
-      const record = asked.taskId === undefined ? undefined : this.#following.ofTask(server, asked.taskId);
-      if (record === undefined) return onQuestion(asked);
-      const { callId: id, tool, note } = record;
-      return onQuestion({ ...asked, call: { id, server, tool, ...(note !== undefined && { note }) } });
-    };
-  }
-
   async #takeOver(servers: readonly string[]): Promise<void> {
     for (const name of servers) {
       const desk = this.#desks.get(name);
@@ -413,7 +412,9 @@ export class TaskClient implements AsyncDisposable {
 
   async #answer(callId: string, key: string, answer: Answer): Promise<boolean> {
     const recorded = await this.#journal.answer(callId, key, answer);
-    if (recorded) this.#following.get(callId)?.sendAnswers();
+    if (!recorded) return false;
+    this.#following.get(callId)?.sendAnswers();
+    this.#changes.ofCall(callId);
     return recorded;
   }
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger, RandomSource } from '../core/index.ts';
 import { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
-import type { CallRecord, HeldCall, Journal } from './journal/journal.ts';
+import type { HeldCall, Journal } from './journal/journal.ts';
 import { Lanes } from './lanes.ts';
 import type { Parents } from './parents.ts';
 import type { PollLimits } from './poll-delay.ts';
@@ -35,10 +35,16 @@ export class Following {
   }
 
   /** The call that became a task of a server. */
-  ofTask(server: string, taskId: string): CallRecord | undefined {
+  ofTask(server: string, taskId: string): CallRun | undefined {
     const isIt = ({ state, record }: CallRun): boolean =>
       record.server === server && state.phase === 'following' && state.task.taskId === taskId;
-    return [...this.#runs.values()].find(({ run }) => isIt(run))?.run.record;
+    return [...this.#runs.values()].find(({ run }) => isIt(run))?.run;
+  }
+
+  /** Calls to a server that it has not answered in any way. */
+  unanswered(server: string): CallRun[] {
+    const runs = [...this.#runs.values()].map(({ run }) => run);
+    return runs.filter(({ record, state }) => record.server === server && state.phase === 'sent');
   }
 
   begin(desk: ServerDesk, held: HeldCall, { fresh }: { fresh: boolean }): void {

@@ -68,10 +68,13 @@ function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolRes
 function notYet(record: TaskRecord, { ctx, parts }: CompanionCall, before = ''): CallToolResult {
   const { name, taskId, state, progress } = record;
   const note = detachedNote(record, callerOf(ctx, parts.peer, parts.principalOf), parts);
-  if (state.status === 'input_required') return { content: note.content.slice(0, 1) as CallToolResult['content'] };
+  const structuredContent = { ...note.structuredContent };
+  if (state.status === 'input_required') {
+    return { content: note.content.slice(0, 1) as CallToolResult['content'], structuredContent };
+  }
   const { companions } = parts;
   const how = `${before}${name} is still running${howFar(progress)}${silence(record, parts.tasks)}.`;
-  return { ...say(`${how} ${nextStep(taskId, { companions })}`), structuredContent: { ...note.structuredContent } };
+  return { ...say(`${how} ${nextStep(taskId, { companions })}`), structuredContent };
 }
 
 /** For how long a task that should be busy has said nothing; empty where that is not worth a word. */

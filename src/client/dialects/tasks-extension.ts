@@ -143,6 +143,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
     (onTask: (task: RemoteTask) => void) =>
     (task: RemoteTask): void => {
       if (task.outcome !== undefined) forget(task.taskId);
+      else open.set(task.taskId, task.questions);
       onTask(task);
     };
 
@@ -168,9 +169,10 @@ export function tasksExtension(speaking: Speaking): Dialect {
     cancel,
     outcome: async (taskId, options) => outcomeIn(await get(taskId, options)),
     async answer(taskId, answers) {
-      // A process that did not see them asked learns what they were.
+      // Whoever did not see them asked, or heard of them by a push, learns what they are: an answer fits its question only.
       const known = open.get(taskId);
-      const questions = known !== undefined && known.size > 0 ? known : (await get(taskId)).questions;
+      const knowsAll = known !== undefined && [...answers.keys()].every((key) => known.has(key));
+      const questions = knowsAll ? known : (await get(taskId)).questions;
       const { responses, unsaid } = encodeResponses(answers, questions);
       // A model or roots that are refused cannot be said here, and nobody else can give them: the task would wait for ever.
       if (unsaid.length > 0) return cancel(taskId);
