@@ -17,7 +17,9 @@ for (const name of names) {
   const ways =
     variants.length === 0 ? ['--transport http', '--transport stdio'] : variants.map((v) => `--variant ${v}`);
   const shown =
-    variants.length === 0 ? ['server.ts', 'run.ts'] : ['tasks.ts', ...variants.map((v) => `${v}/server.ts`)];
+    variants.length === 0
+      ? ['server.ts', 'run.ts', ...clientOf(name)]
+      : ['tasks.ts', ...variants.map((v) => `${v}/server.ts`)];
   for (const way of ways) {
     const started = performance.now();
     const problem = run(name, way, shown);
@@ -30,6 +32,11 @@ for (const name of names) {
 }
 console.log(`examples: ${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** The client of an example, where that is a process of its own. */
+function clientOf(name: string): string[] {
+  return existsSync(`examples/${name}/client.ts`) ? ['client.ts'] : [];
+}
 
 /** The folders of an example that has a server in each of them, and none of its own. */
 function variantsOf(name: string): string[] {
