@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type JsonObject } from '../../core/index.ts';
 import type { Call } from '../call.ts';
+import type { CallEnd } from '../call-state.ts';
 import { type ClientParts, partsOf, type TaskClient } from '../client.ts';
 import type { CallRecord } from '../journal/journal.ts';
-import { type AgentImage, cut, noticeOf, outcomeOf } from './words.ts';
+import { type AgentImage, noticeOf, outcomeOf, shortened } from './words.ts';
 
 /** What the journal keeps with a call of an agent's. */
 export interface AgentNote {
@@ -20,6 +21,11 @@ export interface AgentNote {
 export interface OpenAgentCall {
   note: AgentNote;
   record: CallRecord;
+}
+
+interface EndedAgentCall extends OpenAgentCall {
+  end: CallEnd;
+  endedAt: number;
 }
 
 /** A call of an agent's that goes on in the background. */
@@ -115,8 +121,21 @@ export class AgentCalls {
 
   /** What ended and was not handed over, oldest first. */
   async ready(): Promise<AgentNotice[]> {
+    return (await this.ended()).map(({ note, record, end, endedAt }) => {
+      const { callId, server } = record;
+      const { label } = note;
+      const told = outcomeOf(end, this.#maxChars);
+      const asked = shortened(JSON.stringify(record.arguments), MAX_ASKED_CHARS);
+      const text = noticeOf({ callId, label, server, asked }, end, told);
+      const acknowledge = (): Promise<void> => this.client.acknowledge(callId);
+      return { ...told, id: callId, label, server, text, endedAt, acknowledge };
+    });
+  }
+
+  /** Calls that ended, and nobody has acknowledged that; oldest first. */
+  async ended(): Promise<EndedAgentCall[]> {
     const { journal } = this.#parts;
-    const notices: AgentNotice[] = [];
+    const found: EndedAgentCall[] = [];
     let after = 0;
     for (;;) {
       const page = await journal.unread(after, PAGE);
@@ -126,15 +145,9 @@ export class AgentCalls {
         const note = agentNote(record?.note, this.agent);
         if (record === undefined || note === undefined) continue;
         if ((await this.#hands.get(note.label)?.answered) === true) continue;
-        const told = outcomeOf(end, this.#maxChars);
-        const { label } = note;
-        const { server } = record;
-        const asked = cut(JSON.stringify(record.arguments), MAX_ASKED_CHARS);
-        const text = noticeOf({ callId, label, server, asked }, end, told);
-        const acknowledge = (): Promise<void> => this.client.acknowledge(callId);
-        notices.push({ ...told, id: callId, label, server, text, endedAt, acknowledge });
+        found.push({ note, record, end, endedAt });
       }
-      if (page.length < PAGE) return notices;
+      if (page.length < PAGE) return found;
     }
   }
 

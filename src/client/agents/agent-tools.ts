@@ -25,6 +25,7 @@ import {
   JOINED,
   outcomeOf,
   runsAlready,
+  wasThere,
 } from './words.ts';
 
 export interface AgentToolsOptions {
@@ -41,8 +42,8 @@ export interface AgentToolsOptions {
   /** Of longer results a model sees the beginning and the end, in characters. @default 20000 */
   maxResultChars?: number;
   /**
-   * What becomes of a call while the same one, of the same arguments, is running: `join` starts nothing and says so, or
-   * gives the result that both get; `again` runs it once more. @default 'join'
+   * What becomes of a call while the same one, of the same arguments, is running, or has ended and was not handed over: `join`
+   * starts nothing and says so, or gives the result that there is; `again` runs it once more. @default 'join'
    */
   sameCall?: 'join' | 'again';
   /** Whether a model can list and cancel what goes on, by its labels. @default true */
@@ -185,10 +186,17 @@ export class AgentTools {
   async #call({ name, server, tool, args, signal }: Wanted, digest: string, join: boolean): Promise<AgentReply> {
     signal?.throwIfAborted();
     const calls = this.#calls;
+    const { answerWithinMs = 10_000, maxResultChars = 20_000, ttlMs } = this.#options;
     const isSame = ({ note, record }: OpenAgentCall) => note.digest === digest && !record.cancelRequested;
     const same = join ? (await calls.open()).find(isSame) : undefined;
     if (same !== undefined) return reply(runsAlready(same.note.label), { background: true });
-    const { answerWithinMs = 10_000, maxResultChars = 20_000, ttlMs } = this.#options;
+    // A turn that is begun again after a crash calls what the one before it called.
+    const ended = join ? (await calls.ended()).find(isSame) : undefined;
+    if (ended !== undefined) {
+      const told = outcomeOf(ended.end, maxResultChars);
+      await calls.client.acknowledge(ended.record.callId);
+      return { ...told, text: wasThere(ended.note.label) + told.text, background: false };
+    }
     const { note, letGo } = calls.hold(name, digest);
     let answered = false;
     try {

@@ -58,6 +58,14 @@ export function runsAlready(label: string): string {
 /** To the second of two that wait for the same call. */
 export const JOINED = '(The same call was running already. It was not started again: this is what it gives both.)';
 
+/** Before what came of the same call when it was made before. */
+export function wasThere(label: string): string {
+  return (
+    `(The same call was made before, as "${label}". It has ended, and you had not been told: this is what it brought. If you ` +
+    'need it done anew, call again.)\n'
+  );
+}
+
 /** What came of a call: for its model, whose own words these are not. */
 export function outcomeOf(end: CallEnd, maxChars: number): Told {
   if (end.kind === 'completed') {
@@ -131,7 +139,8 @@ export function lineOf(label: string, state: CallSnapshot): string {
       : [`${progress.progress}${progress.total === undefined ? '' : ` of ${progress.total}`} done`]),
   ];
   const message = progress?.message ?? statusMessage;
-  const said = message === undefined ? '' : `; its server says: ${JSON.stringify(cut(message, MAX_STATUS_CHARS))}`;
+  const said =
+    message === undefined ? '' : `; its server says: ${JSON.stringify(shortened(message, MAX_STATUS_CHARS))}`;
   return `"${label}": ${parts.join(', ')}${said}`;
 }
 
@@ -147,7 +156,12 @@ export function bounded(text: string, maxChars: number): string {
   );
 }
 
+/** Says that it is. */
+export function shortened(text: string, chars: number): string {
+  return text.length <= chars ? text : `${cut(text, chars - 1)}…`;
+}
+
 /** Never in the middle of a character. */
-export function cut(text: string, chars: number): string {
+function cut(text: string, chars: number): string {
   return text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
 }

@@ -56,8 +56,11 @@ describe("a tool of an agent's", () => {
     expect(remote.count('start')).toBe(1);
     await intoBackground(staged, 'build', { target: 'other' });
     expect(remote.count('start')).toBe(2);
-    await finish(staged, 'task-1');
-    await intoBackground(staged, 'build', { target: 'app', fast: true }); // The first is over: this one is meant.
+    await finish(staged, 'task-1', 'built');
+    const ended = await execute(agent, 'build', { target: 'app', fast: true });
+    expect(ended.text).toMatch(/^\(The same call was made before, as "build #1"\..*\)\nbuilt$/s);
+    expect([remote.count('start'), await agent.ready()]).toEqual([2, []]);
+    await intoBackground(staged, 'build', { target: 'app', fast: true }); // It has been told of the first: this one is meant.
     expect(remote.count('start')).toBe(3);
   });
 
