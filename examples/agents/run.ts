@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateText, type LanguageModel, type ModelMessage, stepCountIs } from 'ai';
 import { asAgentTools, openTaskClient, type TaskClient } from 'longcall/client';
-import { toAiSdkTools } from 'longcall/client/ai-sdk';
+import { toAiSdkMessage, toAiSdkTools } from 'longcall/client/ai-sdk';
 import { mockModel } from '../support/mock-model.ts';
 import { onEachTransport } from '../support/on-each-transport.ts';
 import { type Where, where } from '../support/where.ts';
@@ -42,7 +42,7 @@ async function converse(client: TaskClient, name: string, task: string, model: L
     const notices = await agent.wait(); // None: nothing goes on in the background.
     if (notices.length === 0) return text;
     for (const notice of notices) {
-      messages.push({ role: 'user', content: notice.text }); // A host with a memory writes it there first.
+      messages.push(toAiSdkMessage(notice)); // A host with a memory writes it there first.
       await notice.acknowledge();
     }
   }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { generateText, type ModelMessage, stepCountIs } from 'ai';
 import { asAgentTools, type ConnectOptions, openTaskClient } from 'longcall/client';
-import { toAiSdkTools } from 'longcall/client/ai-sdk';
+import { toAiSdkMessage, toAiSdkTools } from 'longcall/client/ai-sdk';
 import { mockModel } from '../support/mock-model.ts';
 
 interface Memory {
@@ -42,7 +42,7 @@ for (;;) {
   if (notices.length === 0) break;
   for (const notice of notices) {
     if (!memory.handedOver.includes(notice.id)) {
-      memory.messages.push({ role: 'user', content: notice.text });
+      memory.messages.push(toAiSdkMessage(notice));
       memory.handedOver.push(notice.id);
       save();
     }

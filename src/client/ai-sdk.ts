@@ -1,11 +1,12 @@
 // The one file that knows the AI SDK: an optional peer, for those who import this subpath.
-import { dynamicTool, jsonSchema, type ToolSet } from 'ai';
+import { dynamicTool, jsonSchema, type ToolSet, type UserModelMessage } from 'ai';
+import type { AgentNotice } from './agents/agent-calls.ts';
 import type { AgentTool } from './agents/agent-tools.ts';
 import type { AgentReply } from './agents/reply.ts';
 
 /**
  * Tools for `generateText`, `streamText` and agents of the AI SDK, by their names. Give the same set to
- * `convertToModelMessages`. What comes later is a message of its own: see `AgentTools.wait`.
+ * `convertToModelMessages`. What comes later is a message of its own: `toAiSdkMessage` of what `AgentTools.wait` brings.
  */
 export function toAiSdkTools(tools: readonly AgentTool[]): ToolSet {
   return Object.fromEntries(
@@ -19,6 +20,12 @@ export function toAiSdkTools(tools: readonly AgentTool[]): ToolSet {
       }),
     ]),
   );
+}
+
+/** A result that came later, with its pictures. Acknowledge it once the conversation that has the message is kept. */
+export function toAiSdkMessage({ text, images }: Pick<AgentNotice, 'text' | 'images'>): UserModelMessage {
+  const pictures = images.map(({ data, mimeType: mediaType }) => ({ type: 'file' as const, data, mediaType }));
+  return { role: 'user', content: [{ type: 'text', text }, ...pictures] };
 }
 
 /** Pictures as pictures. A failure is said to be one, which has no place for them. */

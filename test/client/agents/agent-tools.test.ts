@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asAgentTools, RemoteUnreachableError } from '../../../src/client/index.ts';
+import { asAgentTools, ClientClosedError, RemoteUnreachableError } from '../../../src/client/index.ts';
 import type { JsonObject } from '../../../src/core/index.ts';
 import { ScriptedRemote } from '../scripted-remote.ts';
 import { journalFile, pass, settled, stage } from '../support.ts';
@@ -224,6 +224,28 @@ describe('results that come later', () => {
     await built?.acknowledge();
     expect([await second.agent.ready(), (await b.ready()).length]).toEqual([[], 1]);
     expect((await intoBackground(second, 'build')).text).toContain('"build #2"'); // The first keeps its label.
+  });
+
+  it('bring what a process was waiting for in place when it ended, and the same call asks for no other', async () => {
+    const journal = journalFile();
+    const first = await agentStage({ journal });
+    const replies = ['app', 'lib'].map((target) => execute(first.agent, 'build', { target }));
+    const refused = replies.map((reply) => expect(reply).rejects.toThrow(ClientClosedError));
+    await pass(first.clock, 2_000);
+    await first.client.close();
+    await Promise.all(refused);
+
+    const remote = new ScriptedRemote(first.clock);
+    for (const [id, task] of first.remote.tasks) remote.tasks.set(id, task);
+    remote.finish('task-1', 'the app');
+    remote.finish('task-2', 'the lib');
+    const second = await agentStage({ journal, clock: first.clock, on: remote });
+    await pass(second.clock, 30_000, 1_000);
+    const again = await execute(second.agent, 'build', { target: 'app' }); // The turn is begun again.
+    expect(again.text).toMatch(/as "build #1"\..*\nthe app$/s);
+    const [notice, ...others] = await second.agent.wait();
+    expect(notice?.text).toMatch(/It was called with {"target":"lib"}\..*\nthe lib\n/s);
+    expect([others, remote.count('start'), first.remote.count('cancel')]).toEqual([[], 0, 0]);
   });
 
   it('are waited for only where something can bring one', async () => {

@@ -1,9 +1,9 @@
 import { generateText, type ModelMessage, stepCountIs, ToolLoopAgent } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { toAiSdkTools } from '../../../src/client/ai-sdk.ts';
+import { toAiSdkMessage, toAiSdkTools } from '../../../src/client/ai-sdk.ts';
 import { pass } from '../support.ts';
 import { scriptedModel } from './mock-model.ts';
-import { agentStage, aTool, finish, hidesIds } from './support.ts';
+import { agentStage, aTool, hidesIds } from './support.ts';
 
 const schema = { type: 'object', properties: { target: { type: 'string' } }, required: ['target'] };
 const stopWhen = stepCountIs(10);
@@ -37,12 +37,17 @@ describe('in the loop of the AI SDK', () => {
         messages.push(...response.messages);
         const notices = await agent.wait();
         if (notices.length === 0) return;
-        messages.push(...notices.map(({ text: content }) => ({ role: 'user' as const, content })));
+        messages.push(...notices.map(toAiSdkMessage));
         for (const notice of notices) await notice.acknowledge();
       }
     })();
     await pass(clock, 15_000, 1_000);
-    await finish(staged, 'task-1', 'built well');
+    const content = [
+      { type: 'text', text: 'built well' },
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+    ];
+    remote.change('task-1', { status: 'completed', outcome: { status: 'completed', result: { content } } });
+    await pass(clock, 30_000, 1_000);
     await talking;
 
     expect(said).toEqual(['The build is running.', 'It is built.']);
@@ -54,6 +59,10 @@ describe('in the loop of the AI SDK', () => {
     });
     expect(remote.asked[0]?.request).toMatchObject({ name: 'build', arguments: { target: 'app' } });
     hidesIds(remote, prompts);
+    expect(calls.at(-1)?.prompt.at(-1)).toMatchObject({
+      role: 'user',
+      content: [{ type: 'text' }, { type: 'file', mediaType: 'image/png', data: 'AAAA' }],
+    });
     expect(prompts[1]).toContain('"output":{"type":"text","value":"NOT finished');
     expect(await agent.ready()).toEqual([]);
   });
