@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 
 /** What every provider of models takes as the name of a tool. */
 const MAX_LENGTH = 64;
-const HASH_LENGTH = 8;
+const HASH_LENGTH = 12;
+/** What a hashed name looks like. One that looks so by itself is hashed too: no server can pass a tool off as another's. */
+const HASHED = /_[0-9a-f]{12}$/;
 
 /**
  * Names by which a model calls tools of several servers. They follow from which tools there are, not from their order. A name
@@ -21,7 +23,8 @@ export function toolNames(
   const stillClash = twice(prefixed);
   return tools.map(({ server, tool }, n) => {
     const name = prefixed[n] as string;
-    if (name.length <= MAX_LENGTH && !stillClash.has(name) && !taken.has(name)) return name;
+    const odd = name.length > MAX_LENGTH || HASHED.test(name);
+    if (!odd && !stillClash.has(name) && !taken.has(name)) return name;
     const hash = createHash('sha256')
       .update(JSON.stringify([server, tool]))
       .digest('hex')
