@@ -127,9 +127,7 @@ export class Connection {
     try {
       await this.#transport.send(message as JSONRPCMessage, options);
     } catch (error) {
-      // 2025-11-25 transports, "Session Management": a session that the server does not know has to be begun anew.
-      const unknown = error instanceof SdkHttpError && error.status === 404 && this.#transport.sessionId !== undefined;
-      if (!unknown) throw error;
+      if (this.#transport.sessionId === undefined || !saysUnknownSession(error)) throw error;
       this.#closed = true; // What else waits is answered, or learns the same.
       throw new RemoteUnreachableError('the server does not know this session', { cause: error, mayHaveRun: false });
     }
@@ -149,6 +147,16 @@ export class Connection {
     const error = new RemoteUnreachableError('the connection was closed', { mayHaveRun: true });
     for (const { reject } of this.#waiting.values()) reject(error);
   }
+}
+
+/**
+ * A session that the server does not know has to be begun anew. Servers in the manner of the SDK's examples say so by 400.
+ * @see 2025-11-25 transports, "Session Management"
+ */
+function saysUnknownSession(error: unknown): boolean {
+  if (!(error instanceof SdkHttpError)) return false;
+  if (error.status === 404) return true;
+  return error.status === 400 && /session|not initialized/i.test(String(error.data.text));
 }
 
 function settle({ result, error }: JsonObject, { resolve, reject }: Waiting): void {

@@ -6,40 +6,47 @@ import { aTask, fake } from './fake-server.ts';
 import { connected, startTask } from './remotes.ts';
 
 describe('a connection', () => {
-  it('whose session the server forgot is made anew, and the request sent again', async () => {
-    let session = 1;
-    const hello = () =>
-      Response.json(
-        {
-          jsonrpc: '2.0',
-          id: 0,
-          result: {
-            protocolVersion: '2025-11-25',
-            capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
-            serverInfo: { name: 'fake', version: '1' },
+  it.each([
+    [404, -32001, 'Session not found'],
+    [400, -32000, 'Bad Request: No valid session ID provided'], // As the SDK's examples have it.
+    [400, -32000, 'Bad Request: Server not initialized'],
+  ])(
+    'whose session the server forgot, told by %d, is made anew, and the request sent again [C-088]',
+    async (status, code, message) => {
+      let session = 1;
+      const hello = () =>
+        Response.json(
+          {
+            jsonrpc: '2.0',
+            id: 0,
+            result: {
+              protocolVersion: '2025-11-25',
+              capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
+              serverInfo: { name: 'fake', version: '1' },
+            },
           },
+          { headers: { 'mcp-session-id': `s-${session}` } },
+        );
+      const known = (request: Request) => request.headers.get('mcp-session-id') === `s-${session}`;
+      const gone = () => Response.json({ error: { code, message } }, { status });
+      const { remote, count } = await fake({
+        version: '2025-11-25',
+        methods: {
+          initialize: hello,
+          'tools/call': (_params, request) => (known(request) ? { result: { task: aTask() } } : gone()),
+          'tasks/get': (_params, request) => (known(request) ? { result: aTask() } : gone()),
         },
-        { headers: { 'mcp-session-id': `s-${session}` } },
-      );
-    const known = (request: Request) => request.headers.get('mcp-session-id') === `s-${session}`;
-    const gone = () => Response.json({ error: { code: -32001, message: 'Session not found' } }, { status: 404 });
-    const { remote, count } = await fake({
-      version: '2025-11-25',
-      methods: {
-        initialize: hello,
-        'tools/call': (_params, request) => (known(request) ? { result: { task: aTask() } } : gone()),
-        'tasks/get': (_params, request) => (known(request) ? { result: aTask() } : gone()),
-      },
-    });
-    await startTask(remote, 'slow');
-    session = 2;
-    expect(await remote.get('t-1')).toMatchObject({ taskId: 't-1' });
-    expect(count('initialize')).toBe(2);
-    session = 3;
-    await startTask(remote, 'slow');
-    expect(count('tools/call')).toBe(3);
-    expect(count('initialize')).toBe(3);
-  });
+      });
+      await startTask(remote, 'slow');
+      session = 2;
+      expect(await remote.get('t-1')).toMatchObject({ taskId: 't-1' });
+      expect(count('initialize')).toBe(2);
+      session = 3;
+      await startTask(remote, 'slow');
+      expect(count('tools/call')).toBe(3);
+      expect(count('initialize')).toBe(3);
+    },
+  );
 
   it('that cannot be made says where to', async () => {
     const refused = async (): Promise<Response> => {
