@@ -19,7 +19,7 @@ import { firstDraft } from './dialects/first-draft.ts';
 import { plain } from './dialects/plain.ts';
 import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
-import { answerQuestions } from './questions.ts';
+import { answerQuestions, nothingAnswered } from './questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
 import { RemoteGoneError, RemoteUnreachableError } from './remote-errors.ts';
 import { ToolSupport } from './tool-support.ts';
@@ -87,6 +87,7 @@ class Server {
   /** The one that was there last: what it said of itself holds until another is. */
   #last: Line | undefined;
   readonly #watchers = new Set<Watcher>();
+  readonly #answered = nothingAnswered();
   #closed = false;
 
   constructor(options: ConnectOptions) {
@@ -176,7 +177,10 @@ class Server {
       logger,
     };
     const modern = client.getProtocolEra() === 'modern';
-    const hangUp = modern || onQuestion === undefined ? () => {} : answerQuestions(connection, onQuestion, logger);
+    const hangUp =
+      modern || onQuestion === undefined
+        ? () => {}
+        : answerQuestions(connection, { onQuestion, answered: this.#answered, clock, random, logger });
     const dialect = modern ? tasksExtension(speaking) : await dialectOf(speaking, this.#options.firstDraft ?? false);
     const name = originOf(this.#options, client);
     const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };

@@ -1,35 +1,64 @@
 import {
   type Answer,
+  type Clock,
   canonicalJson,
   isJsonObject,
   type JsonObject,
   type Logger,
   type Question,
+  type RandomSource,
   Recent,
 } from '../core/index.ts';
 import { decodeQuestion, encodeReply } from '../wire/asked.ts';
 import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
 import type { Connection } from './connection.ts';
+import { retryDelay } from './poll-delay.ts';
 import type { OnQuestion } from './remote.ts';
+import { RemoteUnreachableError } from './remote-errors.ts';
 
 type Reply = ReturnType<typeof encodeReply>;
 
 /** Of so many questions it is remembered what they were answered with, in case they come again. */
 const MAX_REMEMBERED = 1_000;
+/** An answer that did not arrive by then is one to nobody. */
+const MAX_TRIES = 20;
 const INVALID_PARAMS = -32602;
+
+export interface Answering {
+  onQuestion: OnQuestion;
+  /** What was answered before, also on connections to the same server that are gone. */
+  answered: Answered;
+  clock: Clock;
+  random: RandomSource;
+  logger: Logger;
+}
+
+export type Answered = Recent<string, Reply>;
+
+export function nothingAnswered(): Answered {
+  return new Recent(MAX_REMEMBERED);
+}
 
 /**
  * Questions that a server before 2026-07-28 asks as requests. A server that does not know whether its request arrived sends
  * it again under the same id: it is asked once all the same, and its answer sent again.
  * @returns stops it; what is still being asked is aborted
  */
-export function answerQuestions(connection: Connection, onQuestion: OnQuestion, logger: Logger): () => void {
+export function answerQuestions(connection: Connection, answering: Answering): () => void {
+  const { onQuestion, answered, clock, random, logger } = answering;
   const open = new Map<string, { id: string | number; asking: AbortController }>();
-  const answered = new Recent<string, Reply>(MAX_REMEMBERED);
+  let stopped = false;
 
-  const send = (id: string | number, reply: Reply): void => {
-    // The server has not got the answer then, and asks again.
-    connection.reply(id, reply).catch((error: unknown) => logger.warn({ error }, 'an answer could not be sent'));
+  /** Until it has arrived: a server that asked and has its stream still does not ask again by itself. */
+  const send = (id: string | number, reply: Reply, failures = 0): void => {
+    if (stopped) return;
+    connection.reply(id, reply).catch((error: unknown) => {
+      logger.debug({ error, failures }, 'an answer could not be sent');
+      const unreachable = error instanceof RemoteUnreachableError;
+      if (!unreachable || connection.closed || failures >= MAX_TRIES) return; // On another connection it is asked again.
+      const delayMs = retryDelay(failures + 1, error.retryAfterMs, random);
+      clock.setTimer(delayMs, () => send(id, reply, failures + 1));
+    });
   };
   const ask = async (same: string, id: string | number, question: Question, params: unknown): Promise<void> => {
     const asking = new AbortController();
@@ -70,6 +99,7 @@ export function answerQuestions(connection: Connection, onQuestion: OnQuestion, 
     return true;
   });
   return () => {
+    stopped = true;
     stop();
     for (const { asking } of open.values()) asking.abort(new Error('the connection was closed'));
   };

@@ -4,10 +4,10 @@ import type { OnQuestion } from '../../src/client/remote.ts';
 import type { Answer, Question } from '../../src/core/index.ts';
 import { type Tasks, text } from '../../src/engine/index.ts';
 import { serve } from '../server/peer.ts';
-import { deferred } from '../support/engine.ts';
+import { deferred, pass } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { aTask, fake } from './fake-server.ts';
-import { atOnce, ended, remoteOf, start, startTask } from './remotes.ts';
+import { atOnce, connected, ended, remoteOf, start, startTask } from './remotes.ts';
 
 const abilities = { form: true, url: true, sampling: true, roots: true };
 const said = { role: 'assistant', content: { type: 'text', text: 'short' }, model: 'm1' };
@@ -275,4 +275,37 @@ describe('a question before there is a task', () => {
     const call = remote.start({ name: 'slow', arguments: {}, idempotencyKey: 'k', signal: stop.signal });
     await expect(call).rejects.toThrow('enough');
   });
+});
+
+it('an answer that did not arrive is sent again, and nobody is asked again [C-073]', async () => {
+  const served = serve(tools);
+  const through = served.validator.wrapFetch((request: Request) => served.server.fetch(request));
+  const { clock } = served;
+  let refusals = 0;
+  let asked = 0;
+  const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    const isAnswer = String(init?.body ?? '').includes('"action":"accept"');
+    if (!isAnswer || refusals === 3) return through(new Request(url, init));
+    refusals += 1;
+    if (refusals === 1) throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
+    return new Response('busy', { status: refusals === 2 ? 502 : 429 });
+  };
+  const remote = await connected({
+    url: 'http://127.0.0.1/mcp',
+    http: { fetch },
+    protocol: '2025-11-25',
+    clock,
+    onQuestion: async () => {
+      asked += 1;
+      return { action: 'accept', content: { colour: 'red' } };
+    },
+  });
+  const task = await startTask(remote, 'form');
+  let outcome: unknown;
+  void remote.outcome(task.taskId).then((told) => {
+    outcome = told;
+  });
+  for (let round = 0; round < 2_000 && outcome === undefined; round += 1) await pass(clock, 10);
+  expect(outcome).toEqual(saying('red'));
+  expect([asked, refusals]).toEqual([1, 3]);
 });
