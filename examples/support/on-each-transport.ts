@@ -47,6 +47,26 @@ export async function onEachTransport<Client extends { close(): Promise<void> }>
   }
 }
 
+/** How a client of `longcall/client` connects to a server that runs. */
+export type Place = { url: string } | { command: string; args: string[]; env: Record<string, string> };
+
+/** The transports that the command line asks for. */
+export function transports(): string[] {
+  const { values } = parseArgs({ options: { transport: { type: 'string' } } });
+  return values.transport === undefined ? ['http', 'stdio'] : [values.transport];
+}
+
+/** Runs `story` while there is a server: one that listens, and is killed when the story ends, or one that its client starts. */
+export async function serving(
+  transport: string,
+  server: URL,
+  env: Record<string, string>,
+  story: (place: Place) => Promise<void>,
+): Promise<void> {
+  if (transport === 'http') await overHttp(server, env, (url) => story({ url }));
+  else await story({ command: process.execPath, args: [...nodeArgs(server), '--stdio'], env });
+}
+
 /** The arguments that run a TypeScript file with this very Node, without a process in between. */
 export function nodeArgs(file: URL): string[] {
   return ['--import', import.meta.resolve('tsx'), fileURLToPath(file)];
