@@ -1,6 +1,6 @@
 // `npm run interop`: clients and hosts we did not write, in exact versions, against a server made of Longcall's public API,
 // over HTTP and stdio, with a SQLite file. Each plays every scenario of scripts/interop/scenarios.ts; test/interop/cannot.ts
-// names what a client cannot do. `--peer TEXT` and `--only SCENARIO` choose some of them.
+// names what a client cannot do. Then servers we did not write, called by a client of ours. `--peer TEXT` and `--only SCENARIO` choose some of them.
 import { parseArgs } from 'node:util';
 import { cannot, type Inability } from '../test/interop/cannot.ts';
 import type { Peer, PeerKind } from './interop/peer.ts';
@@ -14,6 +14,7 @@ import { rmcp } from './interop/peers/rust.ts';
 import { sdkV1 } from './interop/peers/sdk-v1.ts';
 import { sdkV2, sdkV2Declaring, sdkV2Legacy } from './interop/peers/sdk-v2.ts';
 import { play, SCENARIOS, type ScenarioName } from './interop/scenarios.ts';
+import { everything, fastMcpServer, SERVER_SCENARIOS, type ServerKind, visitServer } from './interop/servers.ts';
 import { Site, type TransportName } from './interop/site.ts';
 import { endAll } from './support/children.ts';
 import { NotInstallableError } from './support/fetched.ts';
@@ -40,6 +41,7 @@ const KINDS: readonly PeerKind[] = [
   goSdkLegacy,
   rmcp,
 ];
+const SERVERS: readonly ServerKind[] = [everything, fastMcpServer];
 const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
 /** No scenario takes longer, and no client takes longer to leave, in milliseconds. */
 const SCENARIO_PATIENCE_MS = 45_000;
@@ -47,6 +49,7 @@ const CLOSE_PATIENCE_MS = 10_000;
 
 const { values: flags } = parseArgs({ options: { peer: { type: 'string' }, only: { type: 'string' } } });
 const kinds = KINDS.filter(({ name }) => name.includes(flags.peer ?? ''));
+const servers = SERVERS.filter(({ name }) => name.includes(flags.peer ?? '') && flags.only === undefined);
 const chosen = SCENARIOS.filter((name) => flags.only === undefined || name === flags.only);
 
 let passed = 0;
@@ -54,7 +57,9 @@ let failed = 0;
 let skipped = 0;
 let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-if (kinds.length === 0) problem(`there is no such peer; there are ${KINDS.map(({ name }) => name).join(', ')}`);
+if (kinds.length + servers.length === 0) {
+  problem(`there is no such peer; there are ${[...KINDS, ...SERVERS].map(({ name }) => name).join(', ')}`);
+}
 if (chosen.length === 0) problem(`there is no such scenario; there are ${SCENARIOS.join(', ')}`);
 for (const name of Object.keys(cannot)) {
   if (!KINDS.some((kind) => kind.name === name)) problem(`test/interop/cannot.ts speaks of ${name}, which is no peer`);
@@ -64,6 +69,12 @@ for (const kind of kinds) {
   for (const transport of kind.transports ?? TRANSPORTS) {
     if (interrupted) break;
     await visit(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
+  }
+}
+for (const kind of servers) {
+  for (const transport of kind.transports) {
+    if (interrupted) break;
+    await call(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
   }
 }
 await endAll();
@@ -128,12 +139,31 @@ async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
   }
 }
 
+/** A client of ours plays all of its scenarios on one server. */
+async function call(kind: ServerKind, transport: TransportName): Promise<void> {
+  console.log(`\nour client to ${kind.name} over ${transport}`);
+  try {
+    await visitServer(kind, transport, async (name, scenario) => {
+      if (interrupted) return;
+      const started = performance.now();
+      const error = await within(SCENARIO_PATIENCE_MS, scenario()).then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      report(name, error, undefined, performance.now() - started);
+    });
+  } catch (error) {
+    if (!(error instanceof NotInstallableError)) throw error;
+    for (const name of Object.keys(SERVER_SCENARIOS)) skip(name, error.message);
+  }
+}
+
 function inability({ name }: PeerKind, scenario: ScenarioName, transport: TransportName): Inability | undefined {
   const found = cannot[name]?.[scenario];
   return found?.over === undefined || found.over === transport ? found : undefined;
 }
 
-function report(name: ScenarioName, error: Error | undefined, unable: Inability | undefined, ms: number): void {
+function report(name: string, error: Error | undefined, unable: Inability | undefined, ms: number): void {
   const time = `${ms.toFixed(0).padStart(6)} ms`;
   if (error === undefined && unable === undefined) {
     passed += 1;
@@ -149,7 +179,7 @@ function report(name: ScenarioName, error: Error | undefined, unable: Inability 
   }
 }
 
-function skip(name: ScenarioName, reason: string): void {
+function skip(name: string, reason: string): void {
   skipped += 1;
   console.log(`  ${name.padEnd(15)} skipped: ${reason}`);
 }
