@@ -9,10 +9,12 @@ import type { Bench, Figure, Measured, Report } from './figure.ts';
 import { cancelP50 } from './figures/cancel-p50.ts';
 import { dispatchP50 } from './figures/dispatch-p50.ts';
 import { encryptedOverPlain } from './figures/encrypted-over-plain.ts';
+import { follow10kOverpoll, follow10kRss } from './figures/follow-10k.ts';
 import { getOverPing } from './figures/get-over-ping.ts';
 import { getP99OfMany } from './figures/get-p99-1m-over-1k.ts';
 import { getP99WhileSweeping } from './figures/get-p99-sweep-over-calm.ts';
 import { handleOverSync } from './figures/handle-over-sync.ts';
+import { hostCallOverSdk } from './figures/host-call-over-sdk.ts';
 import { idleCpu } from './figures/idle-cpu.ts';
 import { lifecycleOverSdkV1 } from './figures/lifecycle-over-sdk-v1.ts';
 import { parked10kRss } from './figures/parked-10k-rss.ts';
@@ -37,6 +39,9 @@ const all: readonly Figure[] = [
   getP99WhileSweeping,
   parked10kRss,
   lifecycleOverSdkV1,
+  hostCallOverSdk,
+  follow10kRss,
+  follow10kOverpoll,
   soakRssSlope,
 ];
 
