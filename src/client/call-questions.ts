@@ -1,5 +1,7 @@
 import { type Answer, canonicalJson, type JsonValue, type Logger, type Question } from '../core/index.ts';
+import { CallAnswerInvalidError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
+import { misfit } from './misfit.ts';
 import type { OnQuestion } from './remote.ts';
 
 export interface CallQuestionsParts {
@@ -86,6 +88,8 @@ export class CallQuestions {
     const ask = async (): Promise<void> => {
       const answer = await onQuestion({ taskId, question, signal: asking.signal });
       if (asking.signal.aborted) return;
+      const problem = misfit(question, answer);
+      if (problem !== undefined) throw new CallAnswerInvalidError(callId, key, problem);
       await journal.answer(callId, key, answer);
       answered();
     };

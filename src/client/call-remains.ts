@@ -1,7 +1,7 @@
 import type { TaskLogPage } from '../wire/task-log.ts';
 import type { Changes } from './changes.ts';
 import { CallLogUnavailableError, CallNotFoundError, CallOpenError } from './errors.ts';
-import type { CallRecord, Journal } from './journal/journal.ts';
+import { type CallRecord, type Journal, taskIdOf } from './journal/journal.ts';
 import { RemoteGoneError, RemoteRefusedError } from './remote-errors.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -43,7 +43,7 @@ export class CallRemains {
     signal: AbortSignal = new AbortController().signal,
   ): Promise<TaskLogPage> {
     const { state, server } = await this.#record(callId);
-    const taskId = state.phase === 'following' ? state.task.taskId : 'taskId' in state ? state.taskId : undefined;
+    const taskId = taskIdOf({ state });
     if (taskId === undefined) {
       if (state.phase !== 'ended') return { lines: [], cursor }; // It may still become a task.
       throw new CallLogUnavailableError(callId, 'the call was answered without a task');

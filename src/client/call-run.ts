@@ -46,6 +46,9 @@ export interface CallRunParts {
 /** Servers keep an expired task readable for about this long. */
 const EXPIRY_GRACE_MS = 60_000;
 
+/** So often a task is looked at after a cancel that nobody confirms. */
+const CANCEL_LOOKS = 5;
+
 const interrupted = new Error('the call is being cancelled, or not followed any more');
 const INTERRUPTED: Trouble = {
   kind: 'unreachable',
@@ -234,12 +237,12 @@ export class CallRun {
   }
 
   async #send(): Promise<boolean> {
-    const { desk, clock } = this.#parts;
+    const { desk, clock, logger } = this.#parts;
     const repeat = this.#state.phase === 'sent' && !this.#fresh;
     // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
     if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
     this.#fresh = false;
-    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent } = this.record;
+    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent, related } = this.record;
     const start = () =>
       desk.remote.start({
         name,
@@ -248,6 +251,7 @@ export class CallRun {
         ...(repeat && { repeat }),
         ...(ttlMs !== undefined && { ttlMs }),
         ...(traceparent !== undefined && { traceparent }),
+        ...(related !== undefined && { relatedTaskIds: related }),
         signal: this.#over.signal,
         onProgress: (progress) => {
           this.live.progress = progress;
@@ -261,6 +265,7 @@ export class CallRun {
     if (started.kind === 'immediate') return this.#end(endOf(started.outcome));
     const recorded = await this.#record({ type: 'handled', task: started.task, at: clock.now() }, { flush: true });
     if (!recorded) return false;
+    logger.info({ ...this.#fields(), task: shortId(started.task.taskId) }, 'a call became a task of its server');
     this.#listen(started.task.taskId);
     this.#schedule();
     return true;
@@ -392,6 +397,7 @@ export class CallRun {
   async #cancel(taskId: string): Promise<boolean> {
     const { desk, journal } = this.#parts;
     const answer = await this.#answerTo(() => desk.ask(this.#over.signal, () => desk.remote.cancel(taskId)));
+    if (answer.ok && desk.remote.revision === 'SEP-1686') return this.#seeCancelled(taskId);
     if (answer.ok || answer.trouble.kind === 'gone' || answer.trouble.kind === 'protocol') {
       return this.#end({ kind: 'cancelled' });
     }
@@ -401,6 +407,21 @@ export class CallRun {
     await this.#persistently(() => journal.retractCancel(this.#hold));
     this.#schedule();
     return true;
+  }
+
+  /** By the first draft a cancel is a notification: what became of it is only seen by looking, for a reasonable while. */
+  async #seeCancelled(taskId: string): Promise<boolean> {
+    const { desk } = this.#parts;
+    for (let looks = 0; looks < CANCEL_LOOKS && !this.#over.signal.aborted; looks += 1) {
+      const answer = await this.#answerTo(() =>
+        desk.ask(this.#over.signal, (signal) => desk.remote.get(taskId, { signal })),
+      );
+      if (!answer.ok && answer.trouble.kind === 'gone') break;
+      if (answer.ok && answer.value.outcome !== undefined) return this.#end(endOf(answer.value.outcome));
+      if (answer.ok && isOver(answer.value.status)) return this.#fetch();
+      await this.#pause(this.#hintedMs());
+    }
+    return this.#end({ kind: 'cancelled' });
   }
 
   /** A read went wrong. The handle is kept: reading again harms nothing. */
@@ -488,10 +509,12 @@ export class CallRun {
   }
 
   async #end(end: CallEnd): Promise<boolean> {
-    const { journal, changed } = this.#parts;
+    const { journal, changed, logger } = this.#parts;
     const taskId = this.#state.phase === 'following' ? this.#state.task.taskId : undefined;
     await this.#persistently(() => journal.end(this.#hold, end, taskId));
     this.#hasEnded = true;
+    const task = taskId === undefined ? {} : { task: shortId(taskId) };
+    logger.info({ ...this.#fields(), ...task, outcome: end.kind }, 'a call is over');
     changed();
     return false;
   }

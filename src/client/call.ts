@@ -121,6 +121,7 @@ export class Call {
   /**
    * Answers an open question (`state.questions`) by its key; resolves once the answer is on disk. It is sent as soon as the
    * server can be reached. False: the question has an answer already, or the call is over.
+   * @throws {CallAnswerInvalidError} naming the field, when it does not fit the question; that is still open then
    */
   answer(key: string, answer: Answer): Promise<boolean> {
     return this.#source.answer(this.id, key, answer);

@@ -15,12 +15,13 @@ import { CallRemains } from './call-remains.ts';
 import { Changes } from './changes.ts';
 import { type ConnectOptions, connectRemote } from './connect-remote.ts';
 import { CALL_ID_PREFIX, ConnectedServer } from './connected-server.ts';
-import { CallAmbiguousError, CallNotFoundError, ClientClosedError } from './errors.ts';
+import { CallAmbiguousError, CallAnswerInvalidError, CallNotFoundError, ClientClosedError } from './errors.ts';
 import { Following } from './following.ts';
 import type { CallGroup, ResultsOptions } from './group.ts';
 import { GroupCalls, type GroupedCall, type GroupOptions } from './group-calls.ts';
 import { type Completion, inbox } from './inbox.ts';
 import { type CallRecord, Journal } from './journal/journal.ts';
+import { misfit } from './misfit.ts';
 import { OtherProcesses } from './other-processes.ts';
 import { Parents } from './parents.ts';
 import { POLL_LIMITS } from './poll-delay.ts';
@@ -411,6 +412,9 @@ export class TaskClient implements AsyncDisposable {
   }
 
   async #answer(callId: string, key: string, answer: Answer): Promise<boolean> {
+    const question = this.#following.get(callId)?.live.questions?.get(key);
+    const problem = question && misfit(question, answer);
+    if (problem !== undefined) throw new CallAnswerInvalidError(callId, key, problem);
     const recorded = await this.#journal.answer(callId, key, answer);
     if (!recorded) return false;
     this.#following.get(callId)?.sendAnswers();

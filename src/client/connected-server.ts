@@ -4,13 +4,14 @@ import {
   type JsonObject,
   type Logger,
   type RandomSource,
+  shortId,
   type TaskId,
 } from '../core/index.ts';
 import type { Call } from './call.ts';
 import type { OpenCall } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import type { Following } from './following.ts';
-import type { HeldCall, Journal, NewCall } from './journal/journal.ts';
+import { type CallRecord, type HeldCall, type Journal, type NewCall, taskIdOf } from './journal/journal.ts';
 import type { RemoteRevision, RemoteTool } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -38,6 +39,12 @@ export interface CallOptions {
    * the like. Never sent.
    */
   note?: JsonObject;
+  /**
+   * Earlier calls to the same server that this one has to do with. Where the protocol has a way, their tasks are named to the server,
+   * by the ids that it gave them; advice, in no order. For hosts to say, never for models.
+   * @see ext-tasks draft, "Related Tasks"
+   */
+  relatedTo?: readonly Call[];
 }
 
 /** What a call is made with that a handler makes. */
@@ -108,6 +115,8 @@ export class ConnectedServer {
    */
   async callTool(call: ToolCall, options: CallOptions = {}): Promise<Call> {
     const intent = this.intent(call, options);
+    const related = await this.#relatedTo(options.relatedTo);
+    if (related.length > 0) intent.call.related = related;
     options.signal?.throwIfAborted();
     return this.begin(await this.#parts.journal.intend(intent.call, intent.state), options);
   }
@@ -133,7 +142,9 @@ export class ConnectedServer {
     const { hasParents, journal, following, desk } = this.#parts;
     if (!hasParents) throw new TypeError('openTaskClient: handlers can call tools only where `tasks` is given');
     const intent = this.intent(call, options);
-    const held = await journal.intendOnce({ ...intent.call, ...of, callId }, intent.state);
+    const related = taskIds(await journal.siblings(of.parent, this.name));
+    const made = { ...intent.call, ...of, callId, ...(related.length > 0 && { related }) };
+    const held = await journal.intendOnce(made, intent.state);
     if (held !== undefined) following.begin(desk, held, { fresh: intent.state.phase === 'sent' });
   }
 
@@ -156,7 +167,9 @@ export class ConnectedServer {
    * @internal
    */
   async begin(held: HeldCall, options: CallOptions): Promise<Call> {
-    const { desk, following, handle } = this.#parts;
+    const { desk, following, handle, logger } = this.#parts;
+    const { callId, tool } = held.record;
+    logger.info({ callId: shortId(callId), server: this.name, tool }, 'a tool is called');
     following.begin(desk, held, { fresh: held.record.state.phase === 'sent' });
     const made = await handle(held.record.callId);
     this.#attach(made, options);
@@ -191,6 +204,15 @@ export class ConnectedServer {
     };
   }
 
+  async #relatedTo(calls: readonly Call[] = []): Promise<string[]> {
+    for (const [index, { server }] of calls.entries()) {
+      if (server === this.name) continue;
+      throw new TypeError(`relatedTo[${index}]: a call to "${this.name}", got one to ${JSON.stringify(server)}`);
+    }
+    const records = await Promise.all(calls.map(({ id }) => this.#parts.journal.call(id)));
+    return taskIds(records.flatMap((record) => record ?? []));
+  }
+
   #attach(call: Call, { timeoutMs, signal, onAbort = 'cancel' }: CallOptions): void {
     const { clock, following, logger } = this.#parts;
     const timer =
@@ -215,6 +237,10 @@ export class ConnectedServer {
       signal?.removeEventListener('abort', aborted);
     });
   }
+}
+
+function taskIds(records: readonly CallRecord[]): string[] {
+  return records.flatMap((record) => taskIdOf(record) ?? []);
 }
 
 /** 144 random bits: nobody makes the same twice, nor guesses one. */

@@ -12,6 +12,7 @@ export type CallErrorCode =
   | 'CALL_NOT_FOUND'
   | 'CALL_AMBIGUOUS'
   | 'CALL_OPEN'
+  | 'CALL_ANSWER_INVALID'
   | 'CALL_LOG_UNAVAILABLE'
   | 'CLIENT_CLOSED';
 
@@ -113,6 +114,18 @@ export class CallOpenError extends CallError {
   readonly code = 'CALL_OPEN';
   constructor(callId: string) {
     super(`the call ${callId} is not over; cancel it first`, callId);
+  }
+}
+
+/** An answer does not fit its question. Nothing was written or sent; the question is still open. */
+export class CallAnswerInvalidError extends CallError {
+  override readonly name = 'CallAnswerInvalidError';
+  readonly code = 'CALL_ANSWER_INVALID';
+  /** The key of the question. */
+  readonly key: string;
+  constructor(callId: string, key: string, problem: string) {
+    super(`the answer to "${key}" does not fit: ${problem}`, callId);
+    this.key = key;
   }
 }
 

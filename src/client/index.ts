@@ -24,6 +24,7 @@ export { type ConnectOptions, connectRemote, type RemoteOptions } from './connec
 export type { CallOptions, ConnectedServer, ToolCall } from './connected-server.ts';
 export {
   CallAmbiguousError,
+  CallAnswerInvalidError,
   CallCancelledError,
   CallDetachedError,
   CallError,

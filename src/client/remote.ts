@@ -24,6 +24,8 @@ export interface StartRequest {
   repeat?: boolean;
   /** How long the task should be kept, in milliseconds from its creation; a wish, and only of some revisions. */
   ttlMs?: number;
+  /** Tasks of this server that the host thinks the call has to do with; advice, and only of some revisions. */
+  relatedTaskIds?: readonly string[];
   /** The trace it belongs to. @see W3C Trace Context */
   traceparent?: string;
   /** Gives up waiting for the answer; cancels nothing by itself. */

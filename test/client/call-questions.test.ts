@@ -110,11 +110,11 @@ describe('a question of a task', () => {
     const { server, remote, clock } = await stage({ prepare: (remote) => asks(remote, 'branch') });
     const take = remote.onAnswer;
     remote.onAnswer = () => {
-      throw new RemoteRefusedError({ code: -32_602, message: 'inputResponses.branch: go: a boolean' });
+      throw new RemoteRefusedError({ code: -32_602, message: 'inputResponses.branch: not on a Friday' });
     };
     const call = await server.callTool({ name: 'deploy' });
     await pass(clock, 2_000);
-    await call.answer('branch', { action: 'accept', content: { go: 'maybe' } });
+    await call.answer('branch', { action: 'accept', content: { go: false } });
     await pass(clock, 10_000);
     expect(remote.count('answer')).toBe(1);
     remote.onAnswer = take;

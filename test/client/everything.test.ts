@@ -11,7 +11,7 @@ import { journalFile } from './support.ts';
 // memory for each session, and take four seconds.
 
 const program = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
-const INTERPRETATION = 'technical';
+const INTERPRETATION = 'snake';
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');

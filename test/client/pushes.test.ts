@@ -78,6 +78,23 @@ describe('what a server pushes', () => {
     );
   };
 
+  it('is counted on for what the server granted, not for what was asked [G3-C-25]', async () => {
+    const { remote } = await fake({
+      methods: {
+        'subscriptions/listen': async (_params, request) => {
+          const { id } = (await request.json()) as Json;
+          const granted = listening({ notifications: { taskIds: ['t-2'] } }, id, aTask({ taskId: 't-2' }));
+          return new Response(granted, { headers: { 'content-type': 'text/event-stream' } });
+        },
+      },
+    });
+    const { until, onTask, pushed, onPushed } = collecting();
+    const stop = remote.watch?.(['t-1', 't-2'], onTask, onPushed);
+    await until(({ taskId }) => taskId === 't-2');
+    expect(pushed.at(-1)).toEqual(['t-2']);
+    stop?.();
+  });
+
   it('is listened for again when its stream ends, for what is still open [G3-C-26]', async () => {
     const clock = new ManualClock();
     const listens: Json[] = [];

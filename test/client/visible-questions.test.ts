@@ -57,6 +57,9 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
       const call = await server.callTool({ name: 'deploy' });
       const key = await asked(call, served);
       expect(call.state.questions?.[key]).toMatchObject({ kind: 'form', message: 'Sure?' });
+      await expect(call.answer(key, { action: 'accept', content: { sure: 'maybe' } })).rejects.toThrow(
+        /does not fit: .*sure/,
+      );
       expect(await call.answer('no such key', yes(true))).toBe(true); // To nothing that is asked: it changes nothing.
       expect(await call.answer(key, yes(true))).toBe(true);
       expect(await resultOf(call, served)).toMatchObject(said('deployed in round 1'));
@@ -88,7 +91,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a question that waits, in %s', (pro
     expect(await resultOf(again, served)).toMatchObject(said('deployed in round 1'));
   });
 
-  it('goes to the handler where there is one, and says which call asks', async () => {
+  it('goes to the handler where there is one, and says which call asks [G3-C-12] [G3-C-13]', async () => {
     const served = serve(tools);
     const calls: unknown[] = [];
     const { server } = await host(served, protocol, ':memory:', async ({ call }) => {

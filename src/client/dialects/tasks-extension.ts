@@ -17,7 +17,7 @@ import {
   encodeUpdate,
   offersTasks,
 } from '../../wire/rev2026-07-28/client.ts';
-import { LISTEN_METHOD, METHODS } from '../../wire/rev2026-07-28/index.ts';
+import { encodeRelated, LISTEN_METHOD, METHODS } from '../../wire/rev2026-07-28/index.ts';
 import type { Asking } from '../connection.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { RemoteTask, Started, StartRequest } from '../remote.ts';
@@ -74,11 +74,11 @@ export function tasksExtension(speaking: Speaking): Dialect {
   };
 
   const start = async (wanted: StartRequest): Promise<Started> => {
-    const { name, arguments: args, signal, onProgress } = wanted;
+    const { name, arguments: args, relatedTaskIds = [], signal, onProgress } = wanted;
     let round: JsonObject = {};
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds += 1) {
       const id = connection.nextId();
-      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
+      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted), ...encodeRelated(relatedTaskIds) };
       let taskId: string | undefined;
       try {
         // Not hung up on when its caller gives up: that would cancel what may be running.

@@ -32,6 +32,8 @@ export interface NewCall {
   parent?: string;
   /** Passed on to the server. @see W3C Trace Context */
   traceparent?: string;
+  /** What the server calls tasks that this call has to do with. */
+  related?: string[];
   /** What the host keeps with the call. */
   note?: JsonObject;
 }
@@ -156,6 +158,7 @@ export class Journal {
       group_limit: call.group?.limit ?? null,
       parent: call.parent ?? null,
       traceparent: call.traceparent ?? null,
+      related: call.related === undefined ? null : JSON.stringify(call.related),
       note: call.note === undefined ? null : encodeJson(call.note, 'note'),
     };
   }
@@ -284,6 +287,11 @@ export class Journal {
     return (await this.#commits.read(() => all(this.#q.group, { group: groupId }))).map(callRecord);
   }
 
+  /** The calls to a server that were made for the same task, in that order. */
+  async siblings(parent: string, server: string): Promise<CallRecord[]> {
+    return (await this.#commits.read(() => all(this.#q.siblings, { parent, server }))).map(callRecord);
+  }
+
   /** What hosts keep with calls, of all that are in the journal. */
   async notes(): Promise<JsonObject[]> {
     const rows = await this.#commits.read(() => all(this.#q.notes, {}));
@@ -359,12 +367,19 @@ function callRecord(row: CallRow): CallRecord {
     }),
     ...(row.parent !== null && { parent: row.parent }),
     ...(row.traceparent !== null && { traceparent: row.traceparent }),
+    ...(row.related !== null && { related: JSON.parse(row.related) as string[] }),
     ...(row.note !== null && { note: JSON.parse(row.note) as JsonObject }),
     createdAt: row.created_at,
     state: JSON.parse(row.state) as CallRecord['state'],
     cancelRequested: row.cancel_requested === 1,
     followed: row.owner !== null,
   };
+}
+
+/** What the server calls the task of a call, if it has become one. */
+export function taskIdOf({ state }: Pick<CallRecord, 'state'>): string | undefined {
+  if (state.phase === 'following') return state.task.taskId;
+  return state.phase === 'ended' ? state.taskId : undefined;
 }
 
 function* erase(q: ReturnType<typeof journalStatements>, id: string): Command<void> {

@@ -33,6 +33,8 @@ export interface JournalSchema {
     /** The task whose handler made the call. */
     parent: string | null;
     traceparent: string | null;
+    /** What the server calls tasks that the host thinks this call has to do with. */
+    related: string | null;
     /** What the host keeps with the call. */
     note: string | null;
   };
@@ -78,6 +80,7 @@ alter table calls add column group_id text;
 alter table calls add column group_limit integer;
 alter table calls add column parent text;
 alter table calls add column traceparent text;
+alter table calls add column related text;
 alter table calls add column note text;
 create index calls_grouped on calls (group_id, row_id) where group_id is not null;
 create index calls_of_parents on calls (parent) where parent is not null and phase <> 'ended';

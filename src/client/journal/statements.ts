@@ -23,6 +23,7 @@ const columns = [
   'group_limit',
   'parent',
   'traceparent',
+  'related',
   'note',
 ] as const satisfies readonly (keyof CallRow)[];
 
@@ -68,6 +69,14 @@ function build() {
     ),
     group: compile<{ group: string }, CallRow>(
       db.selectFrom('calls').select(columns).where('group_id', '=', slot<string>('group')).orderBy('row_id'),
+    ),
+    siblings: compile<{ parent: string; server: string }, CallRow>(
+      db
+        .selectFrom('calls')
+        .select(columns)
+        .where('parent', '=', slot<string>('parent'))
+        .where('server', '=', slot<string>('server'))
+        .orderBy('row_id'),
     ),
     notes: compile<object, { note: string }>(
       db.selectFrom('calls').select('note').$narrowType<{ note: string }>().where('note', 'is not', null),

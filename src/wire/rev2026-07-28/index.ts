@@ -14,7 +14,7 @@ export {
   TASKS_EXTENSION,
   TRACEPARENT_META_KEY,
 } from './names.ts';
-export { decodeRelatedTaskIds } from './related.ts';
+export { decodeRelatedTaskIds, encodeRelated } from './related.ts';
 export { decodeRound, encodeInputRequired, hasRound, keepRound } from './rounds.ts';
 export {
   cancelledRequest,

@@ -27,7 +27,7 @@ describe("a tool of an agent's", () => {
     expect([await waited, await agent.wait()]).toEqual([[], []]);
   });
 
-  it('says of what is slow that it is not finished, goes on, and brings its result by itself [C-111] [C-112]', async () => {
+  it('says of what is slow that it is not finished, goes on, and brings its result by itself [C-111] [C-112] [G2-C-08]', async () => {
     const staged = await agentStage();
     const { agent, remote } = staged;
     const reply = await intoBackground(staged, 'build', { target: 'app' });

@@ -1,4 +1,4 @@
-import { claimed, notApplicable, open, type Row } from './row.ts';
+import { claimed, notApplicable, type Row } from './row.ts';
 
 const everyDelete = notApplicable(
   'An option not taken: no owner is refused a delete; an open task is cancelled first.',
@@ -112,17 +112,17 @@ export const g1Server: readonly Row[] = [
 export const g1Client: readonly Row[] = [
   ['G1-C-01', 'M', claimed, 'S1686 3.1, 6',
     'Augment by `params._meta["modelcontextprotocol.io/task"]` with a string `taskId` of its own making'],
-  ['G1-C-02', 'O', open('E'), 'S1686 3.1',
+  ['G1-C-02', 'O', claimed, 'S1686 3.1',
     'Add `keepAlive` (ms after completion)'],
-  ['G1-C-03', 'M', open('E'), 'C1031 Capability Negotiation',
+  ['G1-C-03', 'M', claimed, 'C1031 Capability Negotiation',
     'Augment only request types the receiver declared (in the draft; the SEP text drops this)'],
   ['G1-C-04', 'I', claimed, 'S1686 Rationale',
     'Wait for the created notification before polling; poll on speculation only where none can arrive, with back-off'],
   ['G1-C-05', 'I', claimed, 'S1686 Rationale, Compat',
     'Race the original response against created + polling; first wins; time out to the original response'],
-  ['G1-C-06', 'I', open('E'), 'S1686 Rationale',
+  ['G1-C-06', 'I', claimed, 'S1686 Rationale',
     'A retry may reuse the same id; a -32602 duplicate means the first attempt exists'],
-  ['G1-C-07', 'S', open('E'), 'S1686 4.5.4',
+  ['G1-C-07', 'S', claimed, 'S1686 4.5.4',
     'Respect `pollFrequency`'],
   ['G1-C-08', 'O', claimed, 'S1686 4.6.3',
     'Call `tasks/result` repeatedly while available'],
@@ -130,12 +130,12 @@ export const g1Client: readonly Row[] = [
     'Put the related-task key on every task message it sends, including answers to related requests'],
   ['G1-C-10', 'O', claimed, 'S1686 4.8.5',
     'Send `notifications/cancelled` at any time, also in `input_required`'],
-  ['G1-C-11', 'S', open('E'), 'S1686 4.8.6',
+  ['G1-C-11', 'S', claimed, 'S1686 4.8.6',
     'After cancelling keep polling until `cancelled`; may give up after a reasonable time'],
-  ['G1-C-12', 'M', open('E'), 'S1686 4.9.3',
+  ['G1-C-12', 'M', claimed, 'S1686 4.9.3',
     'Cursors are opaque'],
   ['G1-C-13', 'S', claimed, 'S1686 4.10.4',
     'Delete tasks with sensitive results promptly'],
-  ['G1-C-14', 'S', open('E'), 'S1686 8.3.2',
+  ['G1-C-14', 'S', claimed, 'S1686 8.3.2',
     'Log lifecycle, track ids with their operations'],
 ];

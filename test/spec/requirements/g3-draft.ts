@@ -1,4 +1,4 @@
-import { claimed, open, type Row } from './row.ts';
+import { claimed, type Row } from './row.ts';
 
 /** Server side of the draft after 2026-07-28: related tasks. */
 // biome-ignore format: two lines a requirement read like the table they are.
@@ -18,12 +18,12 @@ export const g3DraftServer: readonly Row[] = [
 /** Client side of the draft after 2026-07-28: related tasks. */
 // biome-ignore format: two lines a requirement read like the table they are.
 export const g3DraftClient: readonly Row[] = [
-  ['G3D-C-01', 'O', open('E'), 'ED Related Tasks',
+  ['G3D-C-01', 'O', claimed, 'ED Related Tasks',
     '`_meta["io.modelcontextprotocol/relatedTaskIds"]: string[]` on `tools/call`'],
-  ['G3D-C-02', 'S', open('E'), 'ED',
+  ['G3D-C-02', 'S', claimed, 'ED',
     'Only ids from `CreateTaskResult`s of the same server and auth context'],
-  ['G3D-C-03', 'S', open('E'), 'ED',
+  ['G3D-C-03', 'S', claimed, 'ED',
     'Never let a model fill it; host fills it from its own records'],
-  ['G3D-C-04', 'S', open('E'), 'ED',
+  ['G3D-C-04', 'S', claimed, 'ED',
     'Assume no order meaning'],
 ];

@@ -1,4 +1,4 @@
-import { claimed, notApplicable, open, type Row } from './row.ts';
+import { claimed, notApplicable, type Row } from './row.ts';
 
 const decidedAtOnce = notApplicable(
   'An option not taken: a cancel is decided in the store at once, whatever the work does.',
@@ -217,9 +217,9 @@ export const g3Client: readonly Row[] = [
     'Fulfil them with one or more `tasks/update`'],
   ['G3-C-11', 'S', claimed, 'E26 Task Update',
     'Keep observing after an update'],
-  ['G3-C-12', 'M', open('E'), 'E26 Task Update',
+  ['G3-C-12', 'M', claimed, 'E26 Task Update',
     'Treat each entry like the stand-alone request (consent, UI, validation)'],
-  ['G3-C-13', 'M', open('E'), 'E26 Security',
+  ['G3-C-13', 'M', claimed, 'E26 Security',
     'Host applies the same trust model; a task is no privileged channel'],
   ['G3-C-14', 'S', claimed, 'E26 Task Update',
     'De-duplicate by key across polls'],
@@ -243,11 +243,11 @@ export const g3Client: readonly Row[] = [
     '`protocolVersion` and `clientCapabilities` in `_meta` of every request, also `tasks/*`'],
   ['G3-C-24', 'S', claimed, '26/basic',
     '`clientInfo` too'],
-  ['G3-C-25', 'S', open('E'), '26/subs',
+  ['G3-C-25', 'S', claimed, '26/subs',
     'Compare acknowledged with requested filter'],
   ['G3-C-26', 'M', claimed, '26/subs; 26/stdio',
     'stdio: correlate by `subscriptionId`; re-send listen after reconnect'],
-  ['G3-C-27', 'M', open('E'), '26/http; 26/stdio',
+  ['G3-C-27', 'M', claimed, '26/http; 26/stdio',
     'Send no JSON-RPC responses'],
   ['G3-C-28', 'M', claimed, '26/mrtr Client',
     'MRTR: fulfil, then retry with a new id; echo `requestState` unchanged, invent none; use both once'],
