@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import picocolors from 'picocolors';
-import { safe, safeJson } from './format.ts';
+import { oneLine, safe, safeJson } from './format.ts';
 
 type Stream = NodeJS.WriteStream;
 
@@ -9,11 +9,13 @@ export class Output {
   readonly colors: ReturnType<typeof picocolors.createColors>;
   readonly #stdout: Stream;
   readonly #stderr: Stream;
+  readonly #dumb: boolean;
   #gone = false;
 
   constructor(stdout: Stream, stderr: Stream, env: NodeJS.ProcessEnv) {
     this.#stdout = stdout;
     this.#stderr = stderr;
+    this.#dumb = env.TERM === 'dumb';
     // Decided here: the library's own guess colours pipes in CI.
     const forced = Boolean(env.FORCE_COLOR) && env.FORCE_COLOR !== '0';
     this.colors = picocolors.createColors(!env.NO_COLOR && (forced || (this.isTerminal && env.TERM !== 'dumb')));
@@ -45,6 +47,20 @@ export class Output {
 
   json(value: unknown): Promise<void> {
     return this.write(`${safeJson(value, this.isTerminal ? 2 : undefined)}\n`);
+  }
+
+  /** Somebody watches what is said beside the output, and it can be painted over. */
+  get isLive(): boolean {
+    return this.#stderr.isTTY === true && !this.#dumb;
+  }
+
+  get liveWidth(): number {
+    return this.#stderr.columns || 80;
+  }
+
+  /** Writes over the line that was painted before; nothing: it is gone. */
+  repaint(line: string): void {
+    this.#stderr.write(`\r\u001b[2K${oneLine(line)}`);
   }
 
   /** For people, beside the output proper: an error may quote anything. */

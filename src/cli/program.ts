@@ -2,27 +2,50 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TaskError } from '../core/index.ts';
 import { adminCommand } from './admin.ts';
+import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { Output } from './output.ts';
 import { workerCommand } from './worker.ts';
 
 /** Runs `longcall` with these arguments; the result is the exit code. */
 export async function runCli(argv: readonly string[], output: Output): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const [words, rest] = splitAt(argv);
+  const program = longcall(output, rest, (code) => {
+    exitCode = code;
+  });
+  withoutExit(program, output);
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    return failure(error, output);
+  }
+}
+
+/** All commands. */
+export function longcall(output: Output, rest: readonly string[], finish: (exitCode: number) => void): Command {
   const program = new Command('longcall')
     .description('Durable tasks for MCP.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print what there is')
     .helpCommand(false)
-    .addHelpText('after', '\nExit codes: 0 ok, 1 a fault, 2 wrong use, 3 no such task, 5 the store cannot be used.');
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 ok, 1 a fault or an error of the tool, 2 wrong use, 3 no such task, call or server, 4 cancelled, ' +
+        '5 store, journal or server cannot be used, 124 the wait is over and the call goes on.',
+    );
+  for (const command of callCommands(output, rest, finish)) program.addCommand(command);
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
-  withoutExit(program, output);
-  try {
-    await program.parseAsync([...argv], { from: 'user' });
-    return EXIT.ok;
-  } catch (error) {
-    return failure(error, output);
-  }
+  return program;
+}
+
+/** Commands on calls take the command of a server after `--`; to the others it is what it always was. */
+function splitAt(argv: readonly string[]): [readonly string[], readonly string[]] {
+  const at = argv.indexOf('--');
+  if (at < 0 || argv[0] === 'worker' || argv[0] === 'admin') return [argv, []];
+  return [argv.slice(0, at), argv.slice(at + 1)];
 }
 
 /** Errors are thrown to us instead of ending the process, in sub-commands too, which do not inherit it. */
@@ -36,6 +59,11 @@ function withoutExit(command: Command, output: Output): void {
 
 function failure(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // It has said what is wrong.
+  const ours = error instanceof Error ? clientExitCode(error) : undefined;
+  if (ours !== undefined) {
+    output.warn(`longcall: ${(error as Error).message}\n`);
+    return ours;
+  }
   if (error instanceof CliError || error instanceof TaskError) {
     output.warn(`longcall: ${error.message}\n`);
     return error instanceof CliError ? error.exitCode : exitCodeOf(error);
@@ -47,6 +75,15 @@ function failure(error: unknown, output: Output): number {
 function exitCodeOf({ code }: TaskError): number {
   if (code === 'TASK_NOT_FOUND') return EXIT.notFound;
   return code.startsWith('STORE_') ? EXIT.infrastructure : EXIT.fault;
+}
+
+/** By its code: the client's own classes are loaded only by commands that need them. */
+function clientExitCode(error: Error): number | undefined {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'CALL_NOT_FOUND') return EXIT.notFound;
+  if (code === 'CALL_AMBIGUOUS' || code === 'CALL_OPEN') return EXIT.usage;
+  if (code === 'REMOTE_REFUSED') return EXIT.fault;
+  return code.startsWith('REMOTE_') ? EXIT.infrastructure : undefined;
 }
 
 /** Out of the package's own manifest, which lies two folders up from sources and built files alike. */

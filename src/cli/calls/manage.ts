@@ -1,0 +1,207 @@
+import { partsOf } from '../../client/client.ts';
+import { type Call, CallLogUnavailableError, RemoteError } from '../../client/index.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { iso, oneLine, relative, safe, safeJson, table } from '../format.ts';
+import type { Output } from '../output.ts';
+import { exitCodeOf, noteOf, questionLines, resultText, shortCallId, stateOf, troubleOf } from './describe.ts';
+import { QuestionDesk } from './question-desk.ts';
+import type { ReachOptions, Session } from './session.ts';
+
+export interface ListOptions {
+  json?: boolean;
+  open?: boolean;
+  limit: number;
+  before?: string;
+}
+
+/** How long a cancel or an end that is due may take to come through. */
+const PATIENCE_MS = 10_000;
+
+export async function listCalls(options: ListOptions, { client }: Session, output: Output): Promise<number> {
+  const { open = false, limit, before } = options;
+  const from = before === undefined ? {} : { before: (await client.find(before)).id };
+  const calls = await client.calls({ open, limit, ...from });
+  if (options.json) {
+    await output.json({ calls: calls.map(({ state }) => state) });
+    return EXIT.ok;
+  }
+  const now = Date.now();
+  const rows = calls.map(({ id, state }) => [
+    output.isTerminal ? shortCallId(id) : id,
+    stateOf(state),
+    oneLine(state.server),
+    oneLine(state.tool),
+    output.isTerminal ? relative(state.createdAt, now) : iso(state.createdAt),
+    noteOf(state),
+  ]);
+  const [heading = '', ...lines] = table([['ID', 'STATE', 'SERVER', 'TOOL', 'CREATED', 'NOTE'], ...rows], output.width);
+  await output.write(`${[output.colors.bold(heading), ...lines].join('\n')}\n`);
+  return EXIT.ok;
+}
+
+/** Shows a call; of one that is open, its server is asked where it stands. */
+export async function getCall(
+  given: string,
+  options: ReachOptions & { offline?: boolean },
+  session: Session,
+  output: Output,
+): Promise<number> {
+  const call = await session.find(given);
+  const shown = options.offline === true ? call.state : await fresh(call, options, session, output);
+  const { arguments: args = {} } = (await partsOf(session.client).journal.call(call.id)) ?? {};
+  if (options.json) {
+    await output.json({ ...shown, arguments: args });
+    return EXIT.ok;
+  }
+  const { id, server, tool, createdAt, end, questions = {} } = shown;
+  const rows = [
+    ['state', stateOf(shown), noteOf(shown)],
+    ['server', oneLine(server)],
+    ['tool', oneLine(tool)],
+    ['arguments', oneLine(safeJson(args))],
+    ['created', iso(createdAt), relative(createdAt, Date.now())],
+  ];
+  const lines = [output.colors.bold(id), ...table(rows, output.width - 2).map((line) => `  ${line}`)];
+  for (const [key, question] of Object.entries(questions)) {
+    lines.push(...questionLines(question, oneLine(`${server} (${key})`)).map((line) => `  ${line}`));
+  }
+  if (end?.kind === 'completed') lines.push('', resultText(end.result));
+  await output.write(`${lines.join('\n')}\n`);
+  return EXIT.ok;
+}
+
+async function fresh(call: Call, options: ReachOptions, session: Session, output: Output): Promise<Call['state']> {
+  if (call.state.end !== undefined) return call.state;
+  try {
+    const { remote } = await session.connect(call.server, options, new QuestionDesk().onQuestion);
+    const record = await partsOf(session.client).journal.call(call.id);
+    if (record?.state.phase === 'following') {
+      const task = await remote.get(record.state.task.taskId);
+      const { status, statusMessage, progress, questions } = task;
+      // The end is written by whoever follows the call; it comes in a moment.
+      if (status !== 'working' && status !== 'input_required') await ended(call);
+      const state = await call.refresh();
+      if (state.end !== undefined) return state;
+      return {
+        ...state,
+        status,
+        ...(statusMessage !== undefined && { statusMessage }),
+        ...(progress !== undefined && { progress }),
+        ...(questions.size > 0 && { questions: Object.fromEntries(questions) }),
+      };
+    }
+  } catch (error) {
+    if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
+    output.warn(`longcall: this is from before, its server cannot be asked: ${error.message}\n`);
+  }
+  return call.refresh();
+}
+
+/** Prints the result of a call that is over. */
+export async function showResult(
+  given: string,
+  options: ReachOptions,
+  session: Session,
+  output: Output,
+): Promise<number> {
+  const call = await session.find(given);
+  await fresh(call, options, session, output);
+  const { end } = call.state;
+  if (end === undefined) {
+    output.warn(`longcall: it is not over: longcall wait ${shortCallId(call.id)}\n`);
+    return EXIT.waitEnded;
+  }
+  const trouble = troubleOf(end);
+  if (options.json) await output.json(call.state);
+  else if (end.kind === 'completed') await output.write(`${resultText(end.result)}\n`);
+  else output.warn(`longcall: ${trouble}\n`);
+  if (!output.isGone) await session.shown(call);
+  return exitCodeOf(end);
+}
+
+export async function showCallLog(
+  given: string,
+  options: ReachOptions & { follow?: boolean },
+  session: Session,
+  output: Output,
+): Promise<number> {
+  const call = await session.find(given);
+  await session.connect(call.server, options, new QuestionDesk().onQuestion);
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.on('SIGINT', interrupt);
+  try {
+    for await (const line of call.log({ follow: options.follow === true, signal: stop.signal })) {
+      if (output.isGone) break;
+      const { at, level, text } = line;
+      if (options.json) await output.write(`${safeJson(line)}\n`);
+      else
+        await output.write(
+          `${output.colors.gray(iso(at))} ${oneLine(level).padEnd(7)} ${safe(text).replaceAll('\n', '\n  ')}\n`,
+        );
+    }
+  } catch (error) {
+    if (stop.signal.aborted) return EXIT.waitEnded;
+    if (error instanceof CallLogUnavailableError) throw new CliError(error.message, EXIT.notFound);
+    throw error;
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+  return EXIT.ok;
+}
+
+export async function cancelCalls(
+  given: string[],
+  options: ReachOptions,
+  session: Session,
+  output: Output,
+): Promise<number> {
+  const calls = await Promise.all(given.map((id) => session.find(id)));
+  const open = calls.filter(({ state }) => state.end === undefined);
+  for (const call of open) await call.cancel();
+  for (const server of new Set(open.map((call) => call.server))) {
+    await session.connect(server, options, new QuestionDesk().onQuestion).catch((error: unknown) => {
+      if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
+      output.warn(`longcall: ${error.message}\n`);
+    });
+  }
+  await Promise.all(open.map(ended));
+  const states = await Promise.all(calls.map((call) => call.refresh()));
+  const asked = states.filter(({ end }) => end === undefined);
+  if (options.json) await output.json({ calls: states });
+  else await output.write(states.map((state) => `${cancelWord(state, open)} ${shortCallId(state.id)}\n`).join(''));
+  return asked.length === 0 ? EXIT.ok : EXIT.infrastructure;
+}
+
+function cancelWord({ id, end }: Call['state'], open: readonly Call[]): string {
+  if (end === undefined) return 'to be cancelled as soon as its server can be reached:';
+  return end.kind === 'cancelled' && open.some((call) => call.id === id) ? 'cancelled' : 'already over';
+}
+
+export async function removeCalls(
+  given: string[],
+  options: ReachOptions & { offline?: boolean },
+  session: Session,
+  output: Output,
+): Promise<number> {
+  const calls = await Promise.all(given.map((id) => session.find(id)));
+  const open = calls.filter(({ state }) => state.end === undefined).map(({ id }) => shortCallId(id));
+  if (open.length > 0) throw new CliError(`not over, cancel first: ${open.join(', ')}`);
+  for (const server of new Set(options.offline === true ? [] : calls.map((call) => call.server))) {
+    await session.connect(server, options, new QuestionDesk().onQuestion).catch((error: unknown) => {
+      if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
+      output.warn(`longcall: deleted here only, its server cannot be asked: ${error.message}\n`);
+    });
+  }
+  const removed: { id: string; alsoByServer: boolean }[] = [];
+  for (const call of calls) removed.push({ id: call.id, alsoByServer: await call.delete() });
+  if (options.json) await output.json({ removed });
+  else await output.write(removed.map(({ id }) => `removed ${shortCallId(id)}\n`).join(''));
+  return EXIT.ok;
+}
+
+async function ended(call: Call): Promise<void> {
+  const late = setTimeout(() => call.detach(), PATIENCE_MS);
+  await call.result().catch(() => {}); // How it ended is read from its state.
+  clearTimeout(late);
+}
