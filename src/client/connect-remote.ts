@@ -84,6 +84,7 @@ interface Watcher {
 class Server {
   readonly #options: ConnectOptions;
   #line: Promise<Line> | undefined;
+  #opening = false;
   /** The one that was there last: what it said of itself holds until another is. */
   #last: Line | undefined;
   readonly #watchers = new Set<Watcher>();
@@ -131,13 +132,19 @@ class Server {
 
   async line(): Promise<Line> {
     if (this.#closed) throw new RemoteUnreachableError('closed on this side', { mayHaveRun: false });
-    if (this.#last?.connection.closed === true && !('client' in this.#options)) this.#line = undefined;
-    const opening = this.#line ?? this.#open();
-    this.#line = opening;
+    // While another is being made, everybody waits for that one.
+    const lost = this.#last?.connection.closed === true && !this.#opening && !('client' in this.#options);
+    if (this.#line === undefined || lost) {
+      this.#opening = true;
+      this.#line = this.#open().finally(() => {
+        this.#opening = false;
+      });
+    }
+    const line = this.#line;
     try {
-      return await opening;
+      return await line;
     } catch (error) {
-      if (this.#line === opening) this.#line = undefined;
+      if (this.#line === line) this.#line = undefined;
       throw error;
     }
   }
