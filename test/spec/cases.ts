@@ -41,7 +41,6 @@ export const caseKinds = {
 };
 
 const tested: Standing = { state: 'tested' };
-const clientPolls = later('E', 'It is about how a client of ours polls.');
 
 // biome-ignore format: two lines a case read like the table they are.
 const rows: readonly Row[] = [
@@ -123,8 +122,7 @@ const rows: readonly Row[] = [
   ['C-067', 'polling', 'Local cancel does not stop the poller', tested],
   ['C-068', 'polling', 'Waiting freezes everything else', tested],
   ['C-069', 'polling', 'Wait never returns for a wedged tool', tested],
-  ['C-070', 'input flow', 'Prompt never delivered because nobody asked',
-    partly('E', 'A client of ours that comes for the question is shown with the client.')],
+  ['C-070', 'input flow', 'Prompt never delivered because nobody asked', tested],
   ['C-071', 'input flow', 'Prompt dropped by the host, call hangs', tested],
   ['C-072', 'input flow', 'Human thinking time counted as work time', tested],
   ['C-073', 'input flow', 'Cancelled task leaves its dialog open',
@@ -133,8 +131,7 @@ const rows: readonly Row[] = [
     tested],
   ['C-075', 'notifications', 'No token, so no progress', tested],
   ['C-076', 'notifications', 'Broken progress channel fails the task', tested],
-  ['C-077', 'notifications', 'Status text polled but not shown',
-    partly('E', 'The progress callback of a client of ours comes with the client.')],
+  ['C-077', 'notifications', 'Status text polled but not shown', tested],
   ['C-078', 'payload', 'NUL byte in a result blocks completion', tested],
   ['C-079', 'payload', '64-bit integers rounded',
     later('F', 'Numbers of other languages arrive through the gateway.')],
@@ -143,17 +140,13 @@ const rows: readonly Row[] = [
   ['C-081', 'payload', 'Tail of the output lost at exit',
     later('G', 'It is about the output of commands.')],
   ['C-086', 'transport', 'Second node does not know the session', tested],
-  ['C-087', 'transport', 'Resume token forgotten after a second drop',
-    partly('E', 'That a client of ours goes on by polling comes with the client.')],
-  ['C-088', 'transport', 'Evicted session answered 404',
-    partly('E', 'How a client of ours takes a 404 comes with the client.')],
-  ['C-089', 'timeouts', 'Progress does not extend the deadline',
-    later('E', 'It is about when a client of ours sends a token.')],
+  ['C-087', 'transport', 'Resume token forgotten after a second drop', tested],
+  ['C-088', 'transport', 'Evicted session answered 404', tested],
+  ['C-089', 'timeouts', 'Progress does not extend the deadline', tested],
   ['C-090', 'timeouts', 'Host gives up before the wait tool answers', tested],
   ['C-091', 'timeouts', 'Silent failure after one minute in a hosted agent', tested],
-  ['C-092', 'timeouts', 'Proxy cuts a quiet stream',
-    partly('E', 'That a client of ours goes on by polling after a cut comes with the client.')],
-  ['C-093', 'timeouts', 'Client limit does not bound the polling loop', clientPolls],
+  ['C-092', 'timeouts', 'Proxy cuts a quiet stream', tested],
+  ['C-093', 'timeouts', 'Client limit does not bound the polling loop', tested],
   ['C-094', 'timeouts', 'Run limit applies in the foreground only',
     partly('F', 'Tools behind the gateway have to show it too.')],
   ['C-095', 'timeouts', 'Idle watchdog kills a quiet child',
