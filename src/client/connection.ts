@@ -13,6 +13,8 @@ export interface Asking {
   timeoutMs?: number;
   /** Closes the stream of this request when nobody waits any more. On 2026-07-28 that cancels it, before not. */
   hangUp?: boolean;
+  /** Sent with this request, where the transport has headers. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Looks at a notification or a request of the server's; true: nobody else needs to. */
@@ -77,7 +79,7 @@ export class Connection {
    *   {@link RemoteProtocolError} when it makes no sense, or the reason of the signal.
    */
   async request(method: string, params: JsonObject, asking: Asking = {}): Promise<JsonObject> {
-    const { id = this.nextId(), signal, timeoutMs, hangUp = false } = asking;
+    const { id = this.nextId(), signal, timeoutMs, hangUp = false, headers } = asking;
     signal?.throwIfAborted();
     if (this.#closed) throw new RemoteUnreachableError('the connection is closed', { mayHaveRun: false });
     const stream = new AbortController();
@@ -95,8 +97,9 @@ export class Connection {
     const onRequestStreamEnd = (): void =>
       reject(new RemoteUnreachableError(`the stream of ${method} ended without an answer`, { mayHaveRun: true }));
     try {
-      this.#send({ jsonrpc: '2.0', id, method, params }, { requestSignal: stream.signal, onRequestStreamEnd }).catch(
-        (error: unknown) => reject(asRemoteError(error)),
+      const sending = { requestSignal: stream.signal, onRequestStreamEnd, ...(headers && { headers }) };
+      this.#send({ jsonrpc: '2.0', id, method, params }, sending).catch((error: unknown) =>
+        reject(asRemoteError(error)),
       );
       return await promise;
     } finally {

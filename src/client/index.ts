@@ -39,6 +39,13 @@ export {
   CallUnknownError,
   ClientClosedError,
 } from './errors.ts';
+export {
+  type ExtTasksAnswer,
+  type ExtTasksDispatch,
+  type ExtTasksOptions,
+  type ExtTasksParts,
+  forExtTasks,
+} from './ext-tasks.ts';
 export type { CallGroup, GroupEnd, ResultsOptions } from './group.ts';
 export type { GroupedCall, GroupOptions } from './group-calls.ts';
 export type { GroupProgress } from './group-progress.ts';

@@ -13,6 +13,7 @@ import {
   type JsonRpcResponse,
   type TaskEnabledSession,
 } from '@modelcontextprotocol/ext-tasks/client';
+import { forExtTasks } from 'longcall/client';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Json } from '../support/messages.ts';
@@ -123,11 +124,7 @@ async function connect(transport: Transport, options: ClientOptions = modern): P
     session: (onInput) =>
       createTaskSessionFromClient(client, {
         endpointId: 'fixture',
-        rawDispatch: (sent) => {
-          const { method, params } = sent as { method: string; params?: Json };
-          return exchange(method, params ?? {});
-        },
-        v2RequestFraming: { protocolVersion: REVISION, clientInfo: INFO, clientCapabilities: capabilities },
+        ...forExtTasks(client, { info: INFO, capabilities }),
         ...(onInput && {
           onInputRequest: async (input) => {
             const { message } = input.params as { message: string };
