@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openTaskClient } from '../../src/client/index.ts';
+import { type Call, openTaskClient } from '../../src/client/index.ts';
 import { text } from '../../src/engine/index.ts';
 import { decodeTask } from '../../src/wire/rev-sep-1686/client.ts';
-import { serve } from '../server/peer.ts';
+import { LegacyPeer } from '../server/legacy-peer.ts';
+import { type Served, serve } from '../server/peer.ts';
 import { deferred, recordingLogger, settle } from '../support/engine.ts';
 import type { Json } from '../support/messages.ts';
 import { fake } from './fake-server.ts';
@@ -252,35 +253,46 @@ describe('what becomes of a call', () => {
   });
 });
 
-describe('a retry under the id of an earlier one', () => {
-  it('finds what that one made [G1-C-06]', async () => {
-    const { served, gate } = slow();
-    const { clock } = served;
-    const client = await openTaskClient({ journal: ':memory:', clock });
-    onTestFinished(() => client.close());
-    let lost = 0;
-    const through = served.validator.wrapFetch((request: Request) => served.server.fetch(request));
-    const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
-      const answer = through(new Request(url, init));
-      if (lost > 0 || !String(init?.body ?? '').includes('"tools/call"')) return answer;
-      lost += 1;
-      await answer.then((response) => response.body?.cancel());
-      throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
-    };
-    const where = { url: 'http://127.0.0.1/mcp', http: { fetch: fetch as never } };
-    const ours = await client.connect('ours', { ...where, protocol: '2025-06-18', firstDraft: true });
-    const call = await ours.callTool({ name: 'slow' });
-    for (let round = 0; round < 50 && call.state.phase !== 'following'; round += 1) {
-      await pass(clock, 500);
-      await call.refresh();
-    }
-    gate.resolve();
-    for (let round = 0; round < 50 && call.state.end === undefined; round += 1) {
-      await pass(clock, 500);
-      await call.refresh();
-    }
-    expect(await call.result()).toMatchObject({ content: [{ text: 'done at last' }] });
-    expect((await served.tasks.inspect.list({})).tasks).toHaveLength(1);
-    expect(lost).toBe(1);
-  });
+/** A client whose first call reaches the server, and whose answer is lost on the way back. */
+async function losing(served: Served, protocol: string) {
+  const client = await openTaskClient({ journal: ':memory:', clock: served.clock });
+  onTestFinished(() => client.close());
+  let lost = 0;
+  const through = served.validator.wrapFetch((request: Request) => served.server.fetch(request));
+  const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    const answer = through(new Request(url, init));
+    if (lost > 0 || !String(init?.body ?? '').includes('"tools/call"')) return answer;
+    lost += 1;
+    await answer.then((response) => response.body?.cancel());
+    throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
+  };
+  const where = { url: 'http://127.0.0.1/mcp', http: { fetch: fetch as never } };
+  const ours = await client.connect('ours', { ...where, protocol, firstDraft: protocol < '2025-11-25' });
+  return { ours, lost: () => lost };
+}
+
+/** Lets time go by until the call is as wanted. */
+async function when(call: Call, { clock }: Served, wanted: (state: Call['state']) => boolean): Promise<void> {
+  for (let round = 0; round < 100 && !wanted(await call.refresh()); round += 1) await pass(clock, 500);
+  expect(wanted(call.state)).toBe(true);
+}
+
+describe('a call whose answer was lost before any id was seen', () => {
+  it.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
+    'finds what it made, by itself, in %s [C-099] [G1-C-06]',
+    async (protocol) => {
+      const { served, gate } = slow();
+      const { ours, lost } = await losing(served, protocol);
+      const call = await ours.callTool({ name: 'slow' });
+      await when(call, served, ({ phase }) => phase === 'following');
+      gate.resolve();
+      await when(call, served, ({ end }) => end !== undefined);
+      expect(await call.result()).toMatchObject({ content: [{ text: 'done at last' }] });
+      expect(lost()).toBe(1);
+      // The list of its own tasks has this one and no other.
+      const peer = await LegacyPeer.connect(served);
+      const { tasks } = (await peer.send('tasks/list')).result as { tasks: { taskId: string }[] };
+      expect(tasks).toHaveLength(1);
+    },
+  );
 });
