@@ -12,6 +12,7 @@ import { hasCompanions } from '../wire/companions.ts';
 import { honoursIdempotencyKeys } from '../wire/idempotency.ts';
 import { offersTasks } from '../wire/rev2025-11-25/client.ts';
 import { REVISION as V25 } from '../wire/rev2025-11-25/index.ts';
+import { AskedTasks } from './asked-tasks.ts';
 import { Connection } from './connection.ts';
 import { companions } from './dialects/companions.ts';
 import type { Dialect, Speaking } from './dialects/dialect.ts';
@@ -89,6 +90,8 @@ class Server {
   #last: Line | undefined;
   readonly #watchers = new Set<Watcher>();
   readonly #answered = nothingAnswered();
+  /** Questions that are tasks outlive the connection they came on. */
+  #asked: AskedTasks | undefined;
   #closed = false;
 
   constructor(options: ConnectOptions) {
@@ -166,7 +169,14 @@ class Server {
     const abilities = this.#options.abilities ?? { form: onQuestion !== undefined, url: onQuestion !== undefined };
     const info = this.#options.info ?? { name: 'longcall', version: '1' };
     const { protocol = 'auto', requestTimeoutMs = 30_000 } = this.#options;
-    const dialled = await this.#dial({ clock, client: info, abilities, protocol, timeoutMs: requestTimeoutMs });
+    const dialled = await this.#dial({
+      clock,
+      client: info,
+      abilities,
+      asTasks: onQuestion !== undefined,
+      protocol,
+      timeoutMs: requestTimeoutMs,
+    });
     const { client, transport } = dialled;
     const connection = new Connection(transport, { clock, random });
     const capabilities: unknown = client.getServerCapabilities();
@@ -187,7 +197,14 @@ class Server {
     const hangUp =
       modern || onQuestion === undefined
         ? () => {}
-        : answerQuestions(connection, { onQuestion, answered: this.#answered, clock, random, logger });
+        : answerQuestions(connection, {
+            onQuestion,
+            asTasks: dialled.own && speaking.version === V25 ? this.#asTasks(onQuestion, speaking) : undefined,
+            answered: this.#answered,
+            clock,
+            random,
+            logger,
+          });
     const dialect = modern ? tasksExtension(speaking) : await dialectOf(speaking, this.#options.firstDraft ?? false);
     const name = originOf(this.#options, client);
     const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };
@@ -197,6 +214,11 @@ class Server {
     if (before?.own === true) await before.client.close().catch(() => undefined); // It is closed, or its server gone.
     for (const watcher of this.#watchers) this.#follow(watcher, line);
     return line;
+  }
+
+  #asTasks(onQuestion: OnQuestion, { abilities, clock, random, logger }: Speaking): AskedTasks {
+    this.#asked ??= new AskedTasks({ onQuestion, abilities, clock, random, logger });
+    return this.#asked;
   }
 
   async #dial(dialling: Parameters<typeof dial>[1]): Promise<Dialled> {
@@ -232,6 +254,7 @@ class Server {
     this.#watchers.clear();
     const line = await this.#line?.catch(() => undefined); // It was told to whoever asked for it.
     line?.hangUp();
+    await this.#asked?.close();
     if (line?.own === true) await line.client.close();
   }
 }

@@ -11,13 +11,13 @@ import {
 } from '../core/index.ts';
 import { decodeQuestion, encodeReply } from '../wire/asked.ts';
 import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
+import type { TaskRequest } from '../wire/rev2025-11-25/client-tasks.ts';
+import type { AskedTasks, Reply } from './asked-tasks.ts';
 import type { Connection } from './connection.ts';
 import { misfit } from './misfit.ts';
 import { retryDelay } from './poll-delay.ts';
 import type { OnQuestion } from './remote.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
-
-type Reply = ReturnType<typeof encodeReply>;
 
 /** Of so many questions it is remembered what they were answered with, in case they come again. */
 const MAX_REMEMBERED = 1_000;
@@ -27,6 +27,8 @@ const INVALID_PARAMS = -32602;
 
 export interface Answering {
   onQuestion: OnQuestion;
+  /** Where questions go that are asked as tasks; undefined: none was declared to be. */
+  asTasks: AskedTasks | undefined;
   /** What was answered before, also on connections to the same server that are gone. */
   answered: Answered;
   clock: Clock;
@@ -46,8 +48,8 @@ export function nothingAnswered(): Answered {
  * @returns stops it; what is still being asked is aborted
  */
 export function answerQuestions(connection: Connection, answering: Answering): () => void {
-  const { onQuestion, answered, clock, random, logger } = answering;
-  const open = new Map<string, { id: string | number; asking: AbortController }>();
+  const { onQuestion, asTasks, answered, clock, random, logger } = answering;
+  const open = new Map<unknown, { id: string | number; asking: AbortController }>();
   let stopped = false;
 
   /** Until it has arrived: a server that asked and has its stream still does not ask again by itself. */
@@ -82,6 +84,24 @@ export function answerQuestions(connection: Connection, answering: Answering): (
     }
   };
 
+  /** A question that becomes a task becomes one once; what is asked about tasks is answered as often as it is asked. */
+  const serve = async (same: string, id: string | number, request: TaskRequest, message: JsonObject): Promise<void> => {
+    const asking = new AbortController();
+    const creates = request.kind === 'create';
+    const key = creates ? same : asking;
+    open.set(key, { id, asking });
+    try {
+      const reply = await (asTasks as AskedTasks).reply(request, message, asking.signal);
+      const told = creates ? tied(reply, relatedTaskOf(message.params)?.meta) : reply;
+      if (creates) answered.set(same, told);
+      send(id, told);
+    } catch (error) {
+      if (!asking.signal.aborted) throw error;
+    } finally {
+      open.delete(key);
+    }
+  };
+
   const stop = connection.listen((message) => {
     const { method, params, id } = message;
     if (method === 'notifications/cancelled' && isJsonObject(params)) {
@@ -90,15 +110,18 @@ export function answerQuestions(connection: Connection, answering: Answering): (
       return taken.length > 0;
     }
     if (typeof id !== 'string' && typeof id !== 'number') return false;
+    const aboutTasks = asTasks?.read(message);
     const question = decodeQuestion(method, params);
-    if (question === undefined) return false;
+    if (aboutTasks === undefined && question === undefined) return false;
     // Servers that make an instance for every request count from the start in each: the id alone says too little.
     const same = canonicalJson([id, method ?? null, params ?? null]);
-    const before = answered.get(same);
+    const before = aboutTasks === undefined || aboutTasks.kind === 'create' ? answered.get(same) : undefined;
     if (before !== undefined) send(id, before);
-    else if (!question.ok) {
+    else if (aboutTasks !== undefined) {
+      if (!open.has(same)) void serve(same, id, aboutTasks, message);
+    } else if (question?.ok === false) {
       send(id, { error: { code: INVALID_PARAMS, message: `params.${question.message}` } });
-    } else if (!open.has(same)) void ask(same, id, question.value, params);
+    } else if (question !== undefined && !open.has(same)) void ask(same, id, question.value, params);
     return true;
   });
   return () => {

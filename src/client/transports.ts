@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import type { Clock, RequestorAbilities, Timer } from '../core/index.ts';
+import { withTasksDeclared } from '../wire/rev2025-11-25/client-tasks.ts';
 import { encodeAbilities } from '../wire/rev2026-07-28/client.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
 import { heedingRetryAfter } from './trouble.ts';
@@ -23,6 +24,8 @@ export interface Dialling {
   clock: Clock;
   client: { name: string; version: string };
   abilities: RequestorAbilities;
+  /** Whether questions are taken as tasks, where the server asks for that. */
+  asTasks: boolean;
   protocol: string;
   /** No connection takes longer to be made, in milliseconds. */
   timeoutMs: number;
@@ -44,7 +47,7 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
     if (client.transport === undefined) throw new TypeError('client: expected one that is connected');
     return { client, transport: client.transport, own: false };
   }
-  const { clock, client: info, abilities, protocol, timeoutMs } = dialling;
+  const { clock, client: info, abilities, asTasks, protocol, timeoutMs } = dialling;
   const client = new Client(info, {
     capabilities: encodeAbilities(abilities),
     ...(protocol !== 'auto' && protocol < MODERN && { supportedProtocolVersions: [protocol] }),
@@ -53,8 +56,15 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
     },
   });
   const transport = transportTo(where, clock);
+  if (asTasks) declareTasks(transport, abilities);
   await inTime(client.connect(transport), client, clock, timeoutMs);
   return { client, transport, own: true };
+}
+
+/** The official client knows no such capability, so it is said for it on the way out. */
+function declareTasks(transport: Transport, abilities: RequestorAbilities): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => send(withTasksDeclared(message, abilities), options);
 }
 
 /** By our clock, not the SDK's: a server that takes a connection and says nothing must not hold its calls up for a minute. */

@@ -1,4 +1,4 @@
-import { claimed, notApplicable, open, type Row } from './row.ts';
+import { claimed, notApplicable, type Row } from './row.ts';
 
 const optionNotTaken = notApplicable(
   'An option not taken: most clients know no tasks, and their calls are served too.',
@@ -195,7 +195,7 @@ export const g2Client: readonly Row[] = [
     'No related-task key in get / result / list / cancel requests'],
   ['G2-C-21', 'M', claimed, 'T25 Associating 1',
     'Answers to task-related requests (elicitation, sampling) carry the related-task key'],
-  ['G2-C-22', 'M', open('E'), 'T25 Client Capabilities',
+  ['G2-C-22', 'M', claimed, 'T25 Client Capabilities',
     'As receiver of augmented sampling / elicitation: declare it, then all G2-S rules apply to the client'],
   ['G2-C-23', 'S', claimed, 'T25 Audit',
     'Log lifecycle, track ids'],
