@@ -34,7 +34,7 @@ export interface CallRunParts {
   clock: Clock;
   random: RandomSource;
   logger: Logger;
-  limits: PollLimits;
+  limits: PollLimits & { stuckAfterMs: number };
   /** A call without a handle is given up after this many milliseconds, where it has no `ttlMs` of its own. */
   giveUpMs: number;
   /** Something about the call changed. */
@@ -308,10 +308,12 @@ export class CallRun {
   }
 
   async #observe(news: RemoteTask): Promise<boolean> {
-    const went = callTransition(this.#state, { type: 'observed', task: news });
+    const observed = { type: 'observed', task: news, at: this.#parts.clock.now() } as const;
+    const went = callTransition(this.#state, observed);
     if (went.ok && news.outcome !== undefined) return this.#end(endOf(news.outcome));
-    if (went.ok && !(await this.#record({ type: 'observed', task: news }, { flush: false }))) return false;
+    if (went.ok && !(await this.#record(observed, { flush: false }))) return false;
     this.#reached();
+    this.#noteSilence();
     this.#schedule();
     if (news.status === 'input_required') this.#collect(news.taskId);
     if (went.ok && (await this.#questionsOf(news.taskId).told(news.questions)) === 'changed')
@@ -468,6 +470,20 @@ export class CallRun {
     if (this.live.unreachableSince !== undefined) return;
     this.live.unreachableSince = clock.now();
     logger.info({ ...this.#fields(), trouble: trouble.kind }, 'the server of a call cannot be asked; trying again');
+    this.#parts.changed();
+  }
+
+  /** A task that works and says nothing for long may be stuck. Whether it is, only people can tell: they are shown since when. */
+  #noteSilence(): void {
+    const { clock, limits, logger } = this.#parts;
+    const { silentSince } = this.live;
+    delete this.live.silentSince;
+    if (this.#state.phase !== 'following' || this.#state.task.status !== 'working') return;
+    const { newsAt } = this.#state.task;
+    if (!(clock.now() - newsAt >= limits.stuckAfterMs)) return; // Also where an older release wrote no `newsAt`.
+    this.live.silentSince = newsAt;
+    if (silentSince === newsAt) return;
+    logger.warn({ ...this.#fields(), silentMs: clock.now() - newsAt }, 'the task of a call says nothing any more');
     this.#parts.changed();
   }
 

@@ -25,6 +25,8 @@ export interface FollowedTask {
   ttlMs?: number | null;
   /** By the server's clock: only to tell older news from newer. */
   updatedAt?: number;
+  /** When it last said anything that it had not said before, by our own clock. */
+  newsAt: number;
   /** When it was asked for the last time, by our own clock; absent: not yet. A restart must not ask sooner either. */
   polledAt?: number;
 }
@@ -48,7 +50,7 @@ export type CallEvent =
   /** The task is about to be asked for. */
   | { type: 'polling'; at: number }
   /** The server told of the task, asked or not. */
-  | { type: 'observed'; task: RemoteTask }
+  | { type: 'observed'; task: RemoteTask; at: number }
   | { type: 'ended'; end: CallEnd };
 
 export type CallTransition =
@@ -68,14 +70,17 @@ export function callTransition(state: CallState, event: CallEvent): CallTransiti
       return state.phase === 'sent' ? { ok: true, state: { phase: 'intended' } } : { ok: false, refusal: 'not_sent' };
     case 'handled':
       if (state.phase !== 'sent') return { ok: false, refusal: 'not_sent' };
-      return { ok: true, state: { phase: 'following', task: followed(event.task, { handledAt: event.at }) } };
+      return {
+        ok: true,
+        state: { phase: 'following', task: followed(event.task, { handledAt: event.at, newsAt: event.at }) },
+      };
     case 'polling':
       if (state.phase !== 'following') return { ok: false, refusal: 'not_following' };
       return { ok: true, state: { phase: 'following', task: { ...state.task, polledAt: event.at } } };
     case 'observed':
       if (state.phase !== 'following') return { ok: false, refusal: 'not_following' };
       if (isOlder(state.task, event.task)) return { ok: false, refusal: 'older' };
-      return { ok: true, state: { phase: 'following', task: followed(event.task, state.task) } };
+      return { ok: true, state: { phase: 'following', task: observed(state.task, event) } };
     case 'ended':
       return { ok: true, state: { phase: 'ended', end: event.end } };
     default:
@@ -90,14 +95,26 @@ function isOlder(known: FollowedTask, news: RemoteTask): boolean {
   return news.updatedAt < known.updatedAt && !isOver(news.status);
 }
 
+function observed(known: FollowedTask, { task, at }: { task: RemoteTask; at: number }): FollowedTask {
+  const now = followed(task, known);
+  const same =
+    now.status === known.status &&
+    now.statusMessage === known.statusMessage &&
+    now.updatedAt === known.updatedAt &&
+    now.progress?.progress === known.progress?.progress &&
+    now.progress?.message === known.progress?.message;
+  return same ? now : { ...now, newsAt: at };
+}
+
 function followed(
   task: RemoteTask,
-  { handledAt, polledAt }: Pick<FollowedTask, 'handledAt' | 'polledAt'>,
+  { handledAt, newsAt, polledAt }: Pick<FollowedTask, 'handledAt' | 'newsAt' | 'polledAt'>,
 ): FollowedTask {
   const { taskId, status, statusMessage, progress, pollIntervalMs, ttlMs, updatedAt } = task;
   return {
     taskId,
     handledAt,
+    newsAt,
     status,
     ...(statusMessage !== undefined && { statusMessage }),
     ...(progress !== undefined && { progress }),

@@ -44,6 +44,11 @@ export interface TaskClientOptions {
   minPollMs?: number;
   /** Never wait longer than this between two polls, in milliseconds, whatever the server says. @default 3600000 */
   maxPollMs?: number;
+  /**
+   * A task that works and says nothing new for this long, in milliseconds, is shown as silent (`silentSince`), and warned of in the
+   * log. Nothing is done to it. @default 600000
+   */
+  stuckAfterMs?: number;
   /** How many requests about tasks may be on their way to one server at once. @default 8 */
   maxInFlight?: number;
   /**
@@ -82,6 +87,7 @@ export interface Resumed {
 
 type FullOptions = TaskClientOptions & { clock: Clock; random: RandomSource; logger: Logger };
 
+const STUCK_AFTER_MS = 600_000;
 /** A question that nobody is there to answer stands in its call, and waits. */
 const EVERY_FORM = { form: true, url: true };
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -97,7 +103,7 @@ export async function openTaskClient(options: TaskClientOptions): Promise<TaskCl
   if (typeof path !== 'string' || path.trim() === '') {
     throw new TypeError(`journal: a file name or ':memory:', got ${JSON.stringify(path)}`);
   }
-  for (const option of ['minPollMs', 'maxPollMs', 'maxInFlight', 'keepAcknowledgedMs'] as const) {
+  for (const option of ['minPollMs', 'maxPollMs', 'stuckAfterMs', 'maxInFlight', 'keepAcknowledgedMs'] as const) {
     const value = options[option];
     if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue;
     throw new TypeError(`${option}: a whole number, at least 1, got ${value}`);
@@ -150,7 +156,7 @@ export class TaskClient implements AsyncDisposable {
     const { clock, random, logger, tasks, keepAcknowledgedMs = DEFAULTS.keepResultMs } = options;
     const { minPollMs = POLL_LIMITS.minPollMs, maxPollMs = POLL_LIMITS.maxPollMs } = options;
     const parts = { journal, changes: this.#changes, clock, random, logger };
-    const limits = { minPollMs, maxPollMs };
+    const limits = { minPollMs, maxPollMs, stuckAfterMs: options.stuckAfterMs ?? STUCK_AFTER_MS };
     const cancel = (callId: string): Promise<void> => this.#cancel(callId);
     this.#parents = tasks && new Parents({ tasks, clock, logger, cancel });
     this.#following = new Following({ ...parts, limits, giveUpMs: DEFAULTS.ttlMs, parents: this.#parents });

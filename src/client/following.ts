@@ -13,7 +13,7 @@ export interface FollowingParts {
   clock: Clock;
   random: RandomSource;
   logger: Logger;
-  limits: PollLimits;
+  limits: PollLimits & { stuckAfterMs: number };
   giveUpMs: number;
   /** The tasks whose handlers make calls, where there are such. */
   parents: Parents | undefined;

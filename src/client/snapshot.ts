@@ -23,6 +23,11 @@ export interface CallSnapshot {
   questions?: Record<string, Question>;
   /** Since when the server cannot be asked, in milliseconds since the Unix epoch: what is told here is from before. */
   unreachableSince?: number;
+  /**
+   * Since when its task works and has said nothing new, in milliseconds since the Unix epoch; once that is longer than
+   * `stuckAfterMs`. It may be stuck, or quiet.
+   */
+  silentSince?: number;
   cancelRequested: boolean;
   /** Whether a process follows it right now; else it waits for its server to be connected. */
   followed: boolean;
@@ -35,6 +40,7 @@ export interface LiveFacts {
   progress?: TaskProgress;
   questions?: ReadonlyMap<string, Question>;
   unreachableSince?: number;
+  silentSince?: number;
 }
 
 export function snapshotOf(
@@ -57,6 +63,7 @@ export function snapshotOf(
     ...(progress !== undefined && { progress }),
     ...(live.questions !== undefined && live.questions.size > 0 && { questions: Object.fromEntries(live.questions) }),
     ...(live.unreachableSince !== undefined && { unreachableSince: live.unreachableSince }),
+    ...(live.silentSince !== undefined && task !== undefined && { silentSince: live.silentSince }),
     cancelRequested,
     followed: followed && state.phase !== 'ended',
     ...('end' in state && { end: state.end }),

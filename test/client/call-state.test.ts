@@ -17,14 +17,14 @@ const events: fc.Arbitrary<CallEvent> = fc.oneof(
   fc.constant<CallEvent>({ type: 'sending' }),
   fc.constant<CallEvent>({ type: 'unsent' }),
   tasks.map((task): CallEvent => ({ type: 'handled', task, at: 1_000 })),
-  tasks.map((task): CallEvent => ({ type: 'observed', task })),
+  tasks.map((task): CallEvent => ({ type: 'observed', task, at: 2_000 })),
   fc.nat(9_000).map((at): CallEvent => ({ type: 'polling', at })),
   fc.constant<CallEvent>({ type: 'ended', end: { kind: 'cancelled' } }),
 );
 const circumstances = { repeatable: true, fresh: false, cancelRequested: false, giveUpAt: 100, now: 0 };
 const following = (status: (typeof statuses)[number]): OpenCall => ({
   phase: 'following',
-  task: { taskId: 'task-1', handledAt: 0, status },
+  task: { taskId: 'task-1', handledAt: 0, newsAt: 0, status },
 });
 
 describe('where a call stands', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RemoteUnreachableError } from '../../src/client/index.ts';
 import { POLL_LIMITS, pollDelayMs, retryDelay } from '../../src/client/poll-delay.ts';
 import { systemRandom } from '../../src/core/index.ts';
+import { recordingLogger } from '../support/engine.ts';
 import { type aRemoteTask, completed, never } from './scripted-remote.ts';
 import { pass, settled, stage } from './support.ts';
 
@@ -242,6 +243,29 @@ describe('polling', () => {
     await pass(clock, 40 * SECOND);
     expect(await untold.result()).toMatchObject({ content: [{ text: 'polled' }] });
     expect(watched.at(-1)).toEqual(['task-2']);
+  });
+
+  it('shows since when a task has said nothing new, and warns of it once [C-069]', async () => {
+    const { logger, lines } = recordingLogger();
+    const { server, remote, clock } = await stage({ logger, stuckAfterMs: 120 * SECOND });
+    const call = await server.callTool({ name: 'x' });
+    await pass(clock, 60 * SECOND, 500);
+    remote.change('task-1', { progress: { progress: 1 } });
+    await pass(clock, 10 * SECOND, 500);
+    const heardAt = clock.now();
+    await pass(clock, 100 * SECOND, 500);
+    expect((await call.refresh()).silentSince).toBeUndefined();
+    await pass(clock, 60 * SECOND, 500);
+    const { silentSince } = await call.refresh();
+    expect(silentSince).toBeGreaterThan(heardAt - 10 * SECOND);
+    expect(silentSince).toBeLessThanOrEqual(heardAt);
+    await pass(clock, 60 * SECOND, 500);
+    const warned = lines.filter(({ message }) => message === 'the task of a call says nothing any more');
+    expect(warned.map(({ level }) => level)).toEqual(['warn']);
+    remote.change('task-1', { statusMessage: 'here again' });
+    await pass(clock, 60 * SECOND, 500);
+    expect((await call.refresh()).silentSince).toBeUndefined();
+    expect(call.state.phase).toBe('following'); // It is shown, and left alone.
   });
 
   it('polls as often as ever what the server does not say it pushes, or pushes no more [G3-C-19]', async () => {
