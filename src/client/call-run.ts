@@ -1,15 +1,9 @@
-import {
-  type Clock,
-  type Logger,
-  type Question,
-  type RandomSource,
-  shortId,
-  type Timer,
-  unreachable,
-} from '../core/index.ts';
+import { type Clock, type Logger, type Question, type RandomSource, shortId, unreachable } from '../core/index.ts';
 import { persistently } from '../engine/persistently.ts';
 import { isOver } from '../wire/peer-task.ts';
-import { CallQuestions } from './call-questions.ts';
+import { CallAsked } from './call-asked.ts';
+import { CallPace } from './call-pace.ts';
+import type { CallQuestions } from './call-questions.ts';
 import {
   type CallEnd,
   type CallEvent,
@@ -23,7 +17,7 @@ import {
 import { type Trouble, troubleOf } from './call-trouble.ts';
 import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
 import type { Lanes, Turn } from './lanes.ts';
-import { type PollLimits, pollDelayMs, retryDelay } from './poll-delay.ts';
+import { type PollLimits, pollDelayMs } from './poll-delay.ts';
 import type { Outcome, RemoteTask, Started } from './remote.ts';
 import { type ServerDesk, unlessAborted } from './server-desk.ts';
 import type { LiveFacts } from './snapshot.ts';
@@ -73,20 +67,15 @@ export class CallRun {
   #state: OpenCall;
   #fresh: boolean;
   #cancelRequested: boolean;
-  #failures = 0;
-  /** By the monotonic clock: nothing is asked before. */
-  #notBefore: number;
-  #wake: (() => void) | undefined;
+  readonly #pace: CallPace;
+  readonly #asked: CallAsked;
   #unfollow: (() => void) | undefined;
   #reading: AbortController | undefined;
   #collecting = false;
   #collected: Outcome | undefined;
   #pushed: RemoteTask | undefined;
-  #questions: CallQuestions | undefined;
   #answersToSend = false;
   #hasEnded = false;
-  readonly #requested = new Map<string, Question>();
-  #askedOf: ReadonlySet<string> = new Set();
   /** Its place in its group, where that is bounded. */
   readonly #turn: Turn | undefined;
   /** When it was first tried: whoever waits for a turn is not late. */
@@ -100,11 +89,12 @@ export class CallRun {
     this.#state = record.state;
     this.#fresh = fresh;
     this.#cancelRequested = record.cancelRequested;
-    this.#notBefore = parts.clock.monotonic();
+    this.#pace = new CallPace(parts);
+    this.#asked = new CallAsked({ ...parts, record, answered: () => this.sendAnswers() });
     const { callId, group, createdAt } = record;
     if (group?.limit !== undefined) {
       const bounded = { id: group.id, limit: group.limit };
-      this.#turn = parts.lanes.join(bounded, callId, record.state.phase !== 'intended', () => this.#wake?.());
+      this.#turn = parts.lanes.join(bounded, callId, record.state.phase !== 'intended', () => this.#pace.wake());
     }
     if (this.#turn === undefined) this.#triedSince = createdAt;
     // To cancel is not to poll: it need not wait its turn.
@@ -128,27 +118,20 @@ export class CallRun {
 
   /** Asked by a request of the server's: it stands in the call until `unask`. */
   ask(key: string, question: Question): void {
-    this.#requested.set(key, question);
+    this.#asked.requested(key, question);
     this.#tellQuestions();
     this.#parts.changed();
   }
 
   unask(key: string): void {
-    this.#requested.delete(key);
+    this.#asked.settled(key);
     this.#tellQuestions();
     this.#parts.changed();
   }
 
-  #tellQuestions(): void {
-    this.live.questions = new Map([...(this.#questions?.open ?? []), ...this.#requested]);
-  }
-
   /** Whether it asks something that it did not when this was asked before. */
   asksAnew(): boolean {
-    const keys = [...(this.live.questions?.keys() ?? [])];
-    const anew = keys.some((key) => !this.#askedOf.has(key));
-    this.#askedOf = new Set(keys);
-    return anew;
+    return this.#asked.anew();
   }
 
   /** Resolves when the call has ended, or is not ours to follow any more. */
@@ -168,26 +151,26 @@ export class CallRun {
   /** There are answers in the journal that were not sent. */
   sendAnswers(): void {
     this.#answersToSend = true;
-    this.#wake?.();
+    this.#pace.wake();
   }
 
   requestCancel(): void {
     this.#cancelRequested = true;
-    this.#questions?.stop();
-    this.#notBefore = Math.min(this.#notBefore, this.#parts.clock.monotonic());
+    this.#asked.stop();
+    this.#pace.atOnce();
     this.#reading?.abort(interrupted); // Its status is nobody's concern any more.
-    this.#wake?.();
+    this.#pace.wake();
   }
 
   /** Stops following, frees every timer and request. The journal keeps the call as it is. */
   stop(): void {
     this.#over.abort(new Error('the call is not followed any more'));
     this.#reading?.abort(interrupted);
-    this.#questions?.stop();
+    this.#asked.stop();
     this.#unfollow?.();
     this.#unfollow = undefined;
     this.#turn?.leave();
-    this.#wake?.();
+    this.#pace.wake();
   }
 
   /** One step; false when there is nothing more to do. */
@@ -205,21 +188,17 @@ export class CallRun {
     if (step.do === 'end') return this.#end(step.end);
     if (this.#collected !== undefined) return this.#end(endOf(this.#collected));
     if (this.#pushed !== undefined) return this.#takePushed(this.#pushed);
-    if (
-      this.#answersToSend &&
-      this.#questions !== undefined &&
-      step.do === 'poll' &&
-      this.#state.phase === 'following'
-    ) {
-      return this.#sendAnswers(this.#questions, this.#state.task.taskId);
+    const { inTask } = this.#asked;
+    if (this.#answersToSend && inTask !== undefined && step.do === 'poll' && this.#state.phase === 'following') {
+      return this.#sendAnswers(inTask, this.#state.task.taskId);
     }
     if (this.#turn?.ready === false) {
-      await this.#woken();
+      await this.#pace.pause();
       return true;
     }
-    const waitMs = Math.max(this.#notBefore - clock.monotonic(), desk.closedMs);
+    const waitMs = Math.max(this.#pace.leftMs, desk.closedMs);
     if (waitMs > 0) {
-      await this.#pause(waitMs);
+      await this.#pace.pause(waitMs);
       return true;
     }
     switch (step.do) {
@@ -316,7 +295,7 @@ export class CallRun {
     this.#noteSilence();
     this.#schedule();
     if (news.status === 'input_required') this.#collect(news.taskId);
-    if (went.ok && (await this.#questionsOf(news.taskId).told(news.questions)) === 'changed')
+    if (went.ok && (await this.#asked.told(news.taskId, news.questions)) === 'changed')
       return this.#doubleKey(news.taskId);
     const asked = this.live.questions?.size ?? 0;
     if (went.ok) this.#tellQuestions();
@@ -341,14 +320,8 @@ export class CallRun {
     return this.#end({ kind: 'lost', message });
   }
 
-  #questionsOf(taskId: string): CallQuestions {
-    const { journal, desk, logger } = this.#parts;
-    const { callId, parent } = this.record;
-    // What a call asks that a handler made is asked by the handler's task.
-    const onQuestion = parent === undefined ? desk.onQuestion : undefined;
-    const answered = (): void => this.sendAnswers();
-    this.#questions ??= new CallQuestions({ journal, callId, taskId, onQuestion, logger, answered });
-    return this.#questions;
+  #tellQuestions(): void {
+    this.live.questions = this.#asked.open;
   }
 
   async #sendAnswers(questions: CallQuestions, taskId: string): Promise<boolean> {
@@ -387,7 +360,7 @@ export class CallRun {
     desk.remote.outcome(taskId, { signal: this.#over.signal }).then(
       (outcome) => {
         this.#collected = outcome;
-        this.#wake?.();
+        this.#pace.wake();
       },
       (error: unknown) => {
         this.#collecting = false; // The next answer that says so starts it again.
@@ -421,7 +394,7 @@ export class CallRun {
       if (!answer.ok && answer.trouble.kind === 'gone') break;
       if (answer.ok && answer.value.outcome !== undefined) return this.#end(endOf(answer.value.outcome));
       if (answer.ok && isOver(answer.value.status)) return this.#fetch();
-      await this.#pause(this.#hintedMs());
+      await this.#pace.pause(this.#hintedMs());
     }
     return this.#end({ kind: 'cancelled' });
   }
@@ -461,12 +434,11 @@ export class CallRun {
   }
 
   #retryLater(trouble: Extract<Trouble, { kind: 'refused' | 'unreachable' }>): void {
-    const { clock, random, desk, logger } = this.#parts;
-    this.#failures += 1;
+    const { clock, desk, logger } = this.#parts;
     const retryAfterMs = trouble.kind === 'unreachable' ? trouble.retryAfterMs : undefined;
-    const delayMs = retryDelay(this.#failures, retryAfterMs, random);
+    const delayMs = this.#pace.failed(retryAfterMs);
     if (retryAfterMs !== undefined) desk.leaveAlone(delayMs);
-    this.#notBefore = clock.monotonic() + Math.max(delayMs, this.#hintedMs());
+    this.#pace.after(Math.max(delayMs, this.#hintedMs()));
     if (this.live.unreachableSince !== undefined) return;
     this.live.unreachableSince = clock.now();
     logger.info({ ...this.#fields(), trouble: trouble.kind }, 'the server of a call cannot be asked; trying again');
@@ -488,7 +460,7 @@ export class CallRun {
   }
 
   #reached(): void {
-    this.#failures = 0;
+    this.#pace.succeeded();
     if (this.live.unreachableSince === undefined) return;
     delete this.live.unreachableSince;
     this.#parts.changed();
@@ -496,8 +468,7 @@ export class CallRun {
 
   /** The next poll, from now on. */
   #schedule(): void {
-    const { clock } = this.#parts;
-    this.#notBefore = clock.monotonic() + this.#hintedMs();
+    this.#pace.after(this.#hintedMs());
   }
 
   /** The next poll, counted from the last one that whoever followed the call before wrote down. */
@@ -505,7 +476,7 @@ export class CallRun {
     const { clock } = this.#parts;
     if (this.#state.phase !== 'following') return;
     const sinceMs = clock.now() - (polledAt ?? this.#state.task.handledAt);
-    this.#notBefore = clock.monotonic() + this.#hintedMs() - Math.max(0, sinceMs);
+    this.#pace.after(this.#hintedMs() - Math.max(0, sinceMs));
   }
 
   #hintedMs(): number {
@@ -520,14 +491,15 @@ export class CallRun {
     this.#unfollow ??= this.#parts.desk.follow(taskId, (news) => {
       if (this.#over.signal.aborted) return;
       this.#pushed = news;
-      this.#wake?.();
+      this.#pace.wake();
     });
   }
 
   async #end(end: CallEnd): Promise<boolean> {
     const { journal, changed, logger } = this.#parts;
     const taskId = this.#state.phase === 'following' ? this.#state.task.taskId : undefined;
-    await this.#persistently(() => journal.end(this.#hold, end, taskId));
+    const written = await this.#persistently(() => journal.end(this.#hold, end, taskId));
+    if (written === 'lost') return false; // Somebody else follows it, or it has ended.
     this.#hasEnded = true;
     const task = taskId === undefined ? {} : { task: shortId(taskId) };
     logger.info({ ...this.#fields(), ...task, outcome: end.kind }, 'a call is over');
@@ -566,28 +538,6 @@ export class CallRun {
   #persistently<Result>(write: () => Promise<Result>): Promise<Result> {
     const { clock, logger } = this.#parts;
     return persistently(write, { clock, logger, fields: this.#fields(), givenUp: () => this.#over.signal.aborted });
-  }
-
-  /** Until the time is up, or something happened. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer: Timer = this.#parts.clock.setTimer(ms, () => this.#wake?.());
-      this.#wake = () => {
-        this.#wake = undefined;
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
-
-  /** Until something happened. */
-  #woken(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = () => {
-        this.#wake = undefined;
-        resolve();
-      };
-    });
   }
 
   #fields(): { callId: string; server: string; tool: string } {
