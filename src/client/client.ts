@@ -234,7 +234,7 @@ export class TaskClient implements AsyncDisposable {
         journal: this.#journal,
         following: this.#following,
         changes: this.#changes,
-        hasParents: this.#parents !== undefined,
+        tasks: this.#options.tasks,
         clock,
         random,
         logger,

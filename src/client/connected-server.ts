@@ -7,6 +7,7 @@ import {
   shortId,
   type TaskId,
 } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
 import type { Call } from './call.ts';
 import type { OpenCall } from './call-state.ts';
 import type { Changes } from './changes.ts';
@@ -63,8 +64,8 @@ export interface ConnectedServerParts {
   journal: Journal;
   following: Following;
   changes: Changes;
-  /** Whether the client knows the tasks whose handlers make calls. */
-  hasParents: boolean;
+  /** The tasks whose handlers make calls, if the client was given any. */
+  tasks: Tasks | undefined;
   clock: Clock;
   random: RandomSource;
   logger: Logger;
@@ -139,8 +140,11 @@ export class ConnectedServer {
    * @throws {TypeError} naming the argument or option that is none.
    */
   async child(call: ToolCall, options: CallOptions, { callId, ...of }: Child): Promise<void> {
-    const { hasParents, journal, following, desk } = this.#parts;
-    if (!hasParents) throw new TypeError('openTaskClient: handlers can call tools only where `tasks` is given');
+    const { tasks, journal, following, desk } = this.#parts;
+    if (tasks === undefined) throw new TypeError('openTaskClient: handlers can call tools only where `tasks` is given');
+    // Of another store it would be taken for gone, and its call cancelled.
+    if ((await tasks.engine.statusOf(of.parent)) === undefined)
+      throw new TypeError('openTaskClient: the handler belongs to a task that is none of `tasks`');
     const intent = this.intent(call, options);
     const related = taskIds(await journal.siblings(of.parent, this.name));
     const made = { ...intent.call, ...of, callId, ...(related.length > 0 && { related }) };

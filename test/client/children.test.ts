@@ -202,6 +202,23 @@ describe('a call that a handler makes', () => {
     await reaches(tasks, taskId, 'failed');
     expect(remote.count('start')).toBe(0);
   });
+
+  it('needs a client that knows its task, and not only some', async () => {
+    const remote = new ScriptedRemote();
+    const { tasks: others } = someTasks();
+    const { tasks, clock } = someTasks();
+    onTestFinished(() => others[Symbol.asyncDispose]());
+    onTestFinished(() => tasks[Symbol.asyncDispose]());
+    const client = await openTaskClient({ journal: ':memory:', clock, tasks: others });
+    onTestFinished(() => client.close());
+    const ci = await client.connect('ci', { remote: () => remote });
+    tasks.registerTool('parent', {}, async (_args, task) => text(shown(await callTool(task, ci, 'x')) ?? ''));
+    const { taskId } = await start(tasks, 'parent');
+    await reaches(tasks, taskId, 'failed');
+    const { state } = await tasks.engine.get(taskId, LOCAL_PRINCIPAL);
+    expect(state).toMatchObject({ error: { message: expect.stringContaining('none of `tasks`') } });
+    expect(remote.count('start')).toBe(0);
+  });
 });
 
 describe('what such a call asks', () => {
