@@ -221,13 +221,13 @@ export class CallRun {
     // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
     if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
     this.#fresh = false;
-    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent, related } = this.record;
+    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent, related, createdAt } = this.record;
     const start = () =>
       desk.remote.start({
         name,
         arguments: args,
         idempotencyKey,
-        ...(repeat && { repeat }),
+        ...(repeat && { repeatAgeMs: Math.max(0, clock.now() - createdAt) }),
         ...(ttlMs !== undefined && { ttlMs }),
         ...(traceparent !== undefined && { traceparent }),
         ...(related !== undefined && { relatedTaskIds: related }),

@@ -20,8 +20,11 @@ export interface StartRequest {
   arguments: JsonObject;
   /** Sent only where the server is `repeatable`. */
   idempotencyKey: string;
-  /** It may have arrived before: a server that cannot find it by its key is to refuse it. @default false */
-  repeat?: boolean;
+  /**
+   * It may have arrived before, and was made so many milliseconds ago: a server that would not find it by its key if it had is to refuse
+   * it. Absent: it has certainly not.
+   */
+  repeatAgeMs?: number;
   /** How long the task should be kept, in milliseconds from its creation; a wish, and only of some revisions. */
   ttlMs?: number;
   /** Tasks of this server that the host thinks the call has to do with; advice, and only of some revisions. */

@@ -73,6 +73,8 @@ export interface CreateRequest {
   attended?: boolean;
   /** The same key, tool, principal and input again are the same task. */
   idempotencyKey?: string;
+  /** The request may have come before, this many milliseconds ago or less: where its task would be gone by now, none is made. */
+  repeatAgeMs?: number;
   /** Without a key: a call of the same tool, principal and input joins a task that is still open. */
   joinOpen?: boolean;
 }
@@ -125,6 +127,7 @@ export class Engine extends OwnTasks<EngineParts> {
   /**
    * Resolves once the task is durable. Bad requests are the caller's to refuse before.
    * @throws {IdempotencyConflictError} when the key was used with other input.
+   * @throws {TaskNotFoundError} when the request is a repeat, and so late that its task may have come and gone.
    * @throws {TaskIdTakenError} when the principal has a task of this `requestorTaskId`.
    * @throws {LimitExceededError} when the principal has too many open tasks.
    * @throws {StoreClosedError} when work that is held here comes while the engine stops.
@@ -278,10 +281,16 @@ export class Engine extends OwnTasks<EngineParts> {
   }
 }
 
-function idempotencyOf({ idempotencyKey, joinOpen, input }: CreateRequest): Pick<CreateOptions, 'idempotency'> {
+function idempotencyOf({
+  idempotencyKey,
+  repeatAgeMs,
+  joinOpen,
+  input,
+}: CreateRequest): Pick<CreateOptions, 'idempotency'> {
   if (idempotencyKey === undefined && joinOpen !== true) return {};
   const requestHash = hashOf(input);
-  if (idempotencyKey !== undefined) return { idempotency: { key: idempotencyKey, requestHash } };
+  const repeat = repeatAgeMs === undefined ? {} : { repeatAgeMs };
+  if (idempotencyKey !== undefined) return { idempotency: { key: idempotencyKey, requestHash, ...repeat } };
   return { idempotency: { key: `same call ${requestHash}`, requestHash, whileOpen: true } };
 }
 

@@ -1,7 +1,7 @@
 import { isAnonymous, isTerminal, type JsonObject, type TaskRecord } from '../core/index.ts';
 import type { Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import { COMPANIONS } from '../wire/companions.ts';
-import { decodeIdempotencyKey, EXISTING_META_KEY } from '../wire/idempotency.ts';
+import { decodeIdempotencyKey, decodeRepeat, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
@@ -108,6 +108,7 @@ async function create(
   const { principal } = caller;
   const key = decodeIdempotencyKey(ctx.mcpReq._meta);
   if (!key.ok) throw asThrown(v26.invalidParams(key.message));
+  const repeatAgeMs = decodeRepeat(ctx.mcpReq._meta);
   const handled = face.face === 'handle';
   const wish = handled && face.revision === v25.REVISION ? v25.decodeTask(task) : undefined;
   if (wish?.ok === false) throw asThrown(v25.invalidParams(wish.message));
@@ -128,6 +129,7 @@ async function create(
       followed: (wish ?? own) !== undefined,
       joins: !handled && tool.joinRunning,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(repeatAgeMs !== undefined && { repeatAgeMs }),
       ...(parts.relatedTasks && (await relatedLabels(parts.tasks, ctx.mcpReq._meta, principal))),
     },
     caller,

@@ -13,7 +13,7 @@ export type TaskCall = CreatedTask & { keyed: boolean };
 
 /** What is particular to a request that becomes a task; who asks, and by which revision, is known of every request. */
 export interface Creation
-  extends Pick<CreateRequest, 'definition' | 'input' | 'prepared' | 'labels' | 'idempotencyKey'> {
+  extends Pick<CreateRequest, 'definition' | 'input' | 'prepared' | 'labels' | 'idempotencyKey' | 'repeatAgeMs'> {
   /** What its requestor can be asked. @default what it declared */
   abilities?: CreateRequest['abilities'];
   /** Where the requestor makes the id, by the first draft. */

@@ -157,7 +157,7 @@ export type CreateOptions = {
   /** Lease the new task to this worker in the same commit, so that it starts without another round. */
   claim?: ClaimOptions;
   /** The same key again is the same task; with `whileOpen` only until that task is over. */
-  idempotency?: { key: string; requestHash: string; whileOpen?: boolean };
+  idempotency?: { key: string; requestHash: string; whileOpen?: boolean; repeatAgeMs?: number };
   /** Refuse when the principal already has this many open tasks. */
   maxOpenTasks?: number;
 };

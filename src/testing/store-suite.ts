@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { IdempotencyConflictError, LimitExceededError, TaskIdTakenError } from '../core/index.ts';
+import { IdempotencyConflictError, LimitExceededError, TaskIdTakenError, TaskNotFoundError } from '../core/index.ts';
 import type { Dispatcher, Lease, TaskStore } from '../store/index.ts';
 import { aTask } from './builders.ts';
 import { inspectSuite } from './inspect-suite.ts';
@@ -37,6 +37,21 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
     assert.equal(found?.expiresAt, clock.now() + 5_000);
     assert.deepEqual(found?.state, { status: 'working' });
   }),
+  onStore(
+    'makes no task of a repeat that is so late that the first may have come and gone',
+    async ({ store, clock }) => {
+      const idempotency = { key: 'k', requestHash: 'h' };
+      const task = aTask({ principal: ALICE, ttlMs: 5_000 });
+      const late = { idempotency: { ...idempotency, repeatAgeMs: 5_000 } };
+      await assert.rejects(store.create(task, late), TaskNotFoundError);
+      const early = await store.create(task, { idempotency: { ...idempotency, repeatAgeMs: 4_999 } });
+      assert.equal(early.outcome, 'created');
+      const again = await store.create(aTask({ principal: ALICE, ttlMs: 5_000 }), late);
+      assert.equal(again.outcome, 'existing'); // It is there: however late, nothing runs twice.
+      const forever = { idempotency: { key: 'other', requestHash: 'h', repeatAgeMs: clock.now() } };
+      assert.equal((await store.create(aTask({ principal: ALICE, ttlMs: null }), forever)).outcome, 'created');
+    },
+  ),
   onStore('closes a question that was withdrawn, and no answer counts after that', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     await store.ask(lease, 'q', QUESTION);

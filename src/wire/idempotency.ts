@@ -2,7 +2,10 @@ import { isJsonObject, type JsonObject } from '../core/index.ts';
 
 /** In a request's `_meta`: the same key again is the same task. The same name on every revision; ours. */
 const KEY_META_KEY = 'longcall/idempotencyKey';
-/** In the `_meta` of a call: it may have arrived before. Where nobody honours its key it is refused rather than run again. */
+/**
+ * In the `_meta` of a call: it may have arrived before, and was made so many milliseconds ago. Where it would not be found if it had,
+ * it is refused rather than run again.
+ */
 const REPEAT_META_KEY = 'longcall/repeat';
 /** By this name a server says that it honours keys; without it a client must never send a call twice. */
 export const IDEMPOTENCY_EXTENSION = 'longcall/idempotency';
@@ -21,9 +24,16 @@ export function decodeIdempotencyKey(
   return { ok: false, message: `_meta["${KEY_META_KEY}"]: expected a string of 1 to ${MAX_KEY_LENGTH} characters` };
 }
 
-/** Members of the `_meta` of a call that carries a key. @param repeat it may have arrived before */
-export function encodeIdempotencyKey(key: string, repeat = false): JsonObject {
-  return { [KEY_META_KEY]: key, ...(repeat && { [REPEAT_META_KEY]: true }) };
+/** Members of the `_meta` of a call that carries a key. @param repeatAgeMs it may have arrived before, and is so old */
+export function encodeIdempotencyKey(key: string, repeatAgeMs?: number): JsonObject {
+  const repeat = repeatAgeMs === undefined ? {} : { [REPEAT_META_KEY]: Math.max(0, Math.floor(repeatAgeMs)) };
+  return { [KEY_META_KEY]: key, ...repeat };
+}
+
+/** How many milliseconds ago a call was made that may have arrived before; `undefined`: it does not say that it may. */
+export function decodeRepeat(meta: unknown): number | undefined {
+  const repeat = isJsonObject(meta) ? meta[REPEAT_META_KEY] : undefined;
+  return typeof repeat === 'number' && repeat >= 0 ? repeat : undefined;
 }
 
 /**
@@ -36,7 +46,7 @@ export function refuseRepeat(message: unknown, keyed: ReadonlySet<string>): stri
   if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return undefined;
   const { id } = message;
   const { name, _meta } = message.params;
-  if (!isJsonObject(_meta) || _meta[REPEAT_META_KEY] !== true) return undefined;
+  if (decodeRepeat(_meta) === undefined) return undefined;
   if ((typeof id !== 'string' && typeof id !== 'number') || (typeof name === 'string' && keyed.has(name)))
     return undefined;
   message.method = 'longcall/refused';

@@ -188,7 +188,7 @@ describe('a call whose server cannot be reached', () => {
     const call = await server.callTool({ name: 'pay' });
     await pass(clock, 10_000);
     expect(remote.count('start')).toBeGreaterThan(2);
-    expect(remote.asked.map(({ request }) => request?.repeat ?? false)).toEqual([
+    expect(remote.asked.map(({ request }) => request?.repeatAgeMs !== undefined)).toEqual([
       false,
       ...Array.from({ length: remote.count('start') - 1 }, () => true),
     ]);

@@ -82,7 +82,7 @@ describe('a server that speaks the first draft', () => {
     const { served, connect } = aServer();
     const again = { name: 'slow', arguments: {}, idempotencyKey: 'the same' };
     const first = await (await connect()).start(again);
-    const second = await (await connect()).start({ ...again, repeat: true });
+    const second = await (await connect()).start({ ...again, repeatAgeMs: 1_000 });
     expect(second).toMatchObject({ kind: 'task' });
     expect(second).toEqual(first);
     expect((await served.tasks.inspect.list({})).tasks).toHaveLength(1);

@@ -34,10 +34,11 @@ type Mishap = (body: string) => Promise<void> | void;
 async function host(
   served: Served,
   protocol: string,
-  { journal = ':memory:', afterwards }: { journal?: string; afterwards?: Mishap } = {},
+  { journal = ':memory:', before, afterwards }: { journal?: string; before?: Mishap; afterwards?: Mishap } = {},
 ): Promise<{ client: TaskClient; ours: Awaited<ReturnType<TaskClient['connect']>> }> {
   const checked = served.validator.wrapFetch((request: Request) => served.server.fetch(request));
   const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    await before?.(String(init?.body ?? ''));
     const response = await checked(new Request(url, init));
     await afterwards?.(String(init?.body ?? ''));
     return response;
@@ -146,6 +147,38 @@ describe.each(['2026-07-28', '2025-11-25'])('a client on a server of ours, in %s
       expect((await server.callTool({ name }).then((again) => again.result())).content).toBeDefined();
     },
   );
+
+  it('runs a tool once though its answer was lost and its task is gone by the time it is asked for again [C-096]', async () => {
+    let runs = 0;
+    const served = serve((tasks) => {
+      tasks.registerTool('pay', { task: { ttlMs: 3_600_000, keepResultMs: 60_000 } }, () => {
+        runs += 1;
+        return text('paid');
+      });
+    });
+    let lost = false;
+    let down = false;
+    const { ours } = await host(served, protocol, {
+      afterwards: (body) => {
+        if (lost || !body.includes('"tools/call"')) return;
+        lost = true;
+        down = true; // From the lost answer on, for two hours.
+        throw new TypeError('fetch failed', {
+          cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+        });
+      },
+      before: () => {
+        if (down) throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } });
+      },
+    });
+    const call = await ours.callTool({ name: 'pay' });
+    await pass(served.clock, 7_200_000, 60_000);
+    expect((await served.tasks.inspect.list({})).tasks).toEqual([]);
+    down = false;
+    await over(call, served);
+    expect(call.state.end).toMatchObject({ kind: 'unknown' });
+    expect(runs).toBe(1);
+  });
 
   it('runs a tool once though the answer to its start was lost on the way [C-096] [C-099]', async () => {
     const served = serve(tools);

@@ -38,8 +38,11 @@ export interface Speaking {
 }
 
 /** Members of the `_meta` of every call, on whatever revision. */
-export function metaOf({ repeatable }: Speaking, { idempotencyKey, repeat, traceparent }: StartRequest): JsonObject {
-  return { ...(repeatable && encodeIdempotencyKey(idempotencyKey, repeat)), ...encodeTrace(traceparent) };
+export function metaOf(
+  { repeatable }: Speaking,
+  { idempotencyKey, repeatAgeMs, traceparent }: StartRequest,
+): JsonObject {
+  return { ...(repeatable && encodeIdempotencyKey(idempotencyKey, repeatAgeMs)), ...encodeTrace(traceparent) };
 }
 
 /** @throws {@link RemoteProtocolError} for what could not be read */

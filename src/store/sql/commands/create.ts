@@ -6,6 +6,7 @@ import {
   type NewTask,
   type Principal,
   TaskIdTakenError,
+  TaskNotFoundError,
   workName,
 } from '../../../core/index.ts';
 import type { ClaimedTask, Created, CreateOptions } from '../../store.ts';
@@ -23,6 +24,7 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
   if (request !== undefined) {
     const existing = yield* findByKey(q, task.principal, request, now);
     if (existing !== undefined) return existing;
+    if (mayBeGone(task, options.idempotency?.repeatAgeMs)) throw new TaskNotFoundError();
   }
   const { requestorTaskId } = task;
   if (requestorTaskId !== undefined) {
@@ -72,6 +74,16 @@ export function* create(q: Statements, task: NewTask, options: CreateOptions, no
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
   };
   return { task: record, outcome: 'created', claimed };
+}
+
+/** Whether a task of the same request may have been made, ended and deleted since, and its key with it. */
+function mayBeGone({ ttlMs, keepFromEnd, keepResultMs }: NewTask, repeatAgeMs: number | undefined): boolean {
+  if (repeatAgeMs === undefined) return false;
+  const livesMs = Math.min(
+    ttlMs ?? Number.POSITIVE_INFINITY,
+    keepFromEnd === true ? keepResultMs : Number.POSITIVE_INFINITY,
+  );
+  return repeatAgeMs >= livesMs;
 }
 
 type Idempotency = NonNullable<CreateOptions['idempotency']>;
