@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import { type Answer, canonicalJson, type JsonValue, type Question } from '../core/index.ts';
 import type { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
 import { ClientClosedError } from './errors.ts';
+import { fingerprint } from './fingerprint.ts';
 import type { Following } from './following.ts';
 import type { Journal } from './journal/journal.ts';
 import type { OnQuestion } from './remote.ts';
-import { unlessAborted } from './server-desk.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface AskedOnTheWayParts {
   server: string;
@@ -61,7 +61,8 @@ export class AskedOnTheWay {
       return answer;
     } catch (error) {
       if (!(error instanceof ClientClosedError)) throw error;
-      return await unlessAborted(new Promise<never>(() => {}), signal); // Any answer would be one that nobody gave. The next client is asked again.
+      // Any answer would be one that nobody gave. The next client is asked again.
+      return await unlessAborted(new Promise<never>(() => {}), signal);
     } finally {
       run.unask(key);
     }
@@ -70,6 +71,5 @@ export class AskedOnTheWay {
 
 /** Requests have no keys. The words are what is the same after a restart. */
 function keyOf(question: Question): string {
-  const words = canonicalJson(question as unknown as JsonValue);
-  return `asked_${createHash('sha256').update(words).digest('hex').slice(0, 20)}`;
+  return `asked_${fingerprint(canonicalJson(question as unknown as JsonValue), 'hex', 20)}`;
 }

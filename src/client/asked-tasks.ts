@@ -35,7 +35,7 @@ import {
   statusOf,
 } from '../wire/rev2025-11-25/index.ts';
 import { Seal } from '../wire/seal.ts';
-import { misfit } from './misfit.ts';
+import { fitting } from './misfit.ts';
 import type { OnQuestion } from './remote.ts';
 
 export type Reply = { result: JsonObject } | { error: RpcErrorObject };
@@ -196,10 +196,7 @@ export class AskedTasks {
   async #answer(question: Question, taskId: string | undefined, signal: AbortSignal): Promise<Answer> {
     const { onQuestion, logger } = this.#parts;
     try {
-      const answer = await onQuestion({ taskId, question, signal });
-      const problem = misfit(question, answer);
-      if (problem !== undefined) throw new TypeError(`the answer does not fit its question: ${problem}`);
-      return answer;
+      return fitting(question, await onQuestion({ taskId, question, signal }));
     } catch (error) {
       signal.throwIfAborted();
       logger.error({ error }, 'a question could not be answered');

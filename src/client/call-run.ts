@@ -19,8 +19,9 @@ import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
 import type { Lanes, Turn } from './lanes.ts';
 import { type PollLimits, pollDelayMs } from './poll-delay.ts';
 import type { Outcome, RemoteTask, Started } from './remote.ts';
-import { type ServerDesk, unlessAborted } from './server-desk.ts';
+import type { ServerDesk } from './server-desk.ts';
 import type { LiveFacts } from './snapshot.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface CallRunParts {
   journal: Journal;

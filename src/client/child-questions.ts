@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Answer, Question } from '../core/index.ts';
 import type { ChildSupport } from '../engine/child-support.ts';
 import type { TaskContext } from '../engine/index.ts';
 import type { ConnectedServer } from './connected-server.ts';
 import { CallNotFoundError, ClientClosedError } from './errors.ts';
+import { fingerprint } from './fingerprint.ts';
 
 export interface ChildQuestionsParts {
   task: TaskContext;
@@ -23,7 +23,7 @@ export class ChildQuestions {
 
   constructor(parts: ChildQuestionsParts) {
     this.#parts = parts;
-    this.#prefix = `child_${digest(parts.callId)}_`;
+    this.#prefix = `child_${fingerprint(parts.callId, 'hex', 20)}_`;
   }
 
   /** Takes the open questions as they are now: asks new ones, takes back those that are gone. */
@@ -72,7 +72,7 @@ export class ChildQuestions {
   }
 
   #nameOf(key: string): string {
-    return this.#prefix + digest(key);
+    return this.#prefix + fingerprint(key, 'hex', 20);
   }
 }
 
@@ -80,8 +80,4 @@ export class ChildQuestions {
 function named(question: Question, origin: string): Question {
   if (question.kind !== 'form' && question.kind !== 'url') return question;
   return { ...question, message: `${origin} asks: ${question.message}` };
-}
-
-function digest(of: string): string {
-  return createHash('sha256').update(of).digest('hex').slice(0, 20);
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type JsonObject, shortId } from '../core/index.ts';
 import { type ChildSupport, supportOf } from '../engine/child-support.ts';
 import type { TaskContext } from '../engine/index.ts';
@@ -7,6 +6,7 @@ import type { CallEnd } from './call-state.ts';
 import { ChildQuestions } from './child-questions.ts';
 import type { CallOptions, ConnectedServer } from './connected-server.ts';
 import { CallNotFoundError, ClientClosedError } from './errors.ts';
+import { fingerprint } from './fingerprint.ts';
 import type { CallSnapshot } from './snapshot.ts';
 
 export type ChildOptions = Pick<CallOptions, 'ttlMs'>;
@@ -119,5 +119,5 @@ async function acknowledge({ server, callId }: WaitedFor): Promise<void> {
 
 /** 144 bits: enough for a name that nobody else makes, and nobody reads anything out of. */
 function digest(purpose: string, of: string): string {
-  return createHash('sha256').update(`${purpose} ${of}`).digest('base64url').slice(0, 24);
+  return fingerprint(`${purpose} ${of}`, 'base64url', 24);
 }

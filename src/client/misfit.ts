@@ -12,3 +12,10 @@ export function misfit(question: Question, answer: Answer): string | undefined {
     return undefined; // A schema that does not compile is the server's fault, not the answer's.
   }
 }
+
+/** The answer, if it fits. @throws {TypeError} naming the field that does not */
+export function fitting(question: Question, answer: Answer): Answer {
+  const problem = misfit(question, answer);
+  if (problem === undefined) return answer;
+  throw new TypeError(`the answer does not fit its question: ${problem}`);
+}

@@ -14,7 +14,7 @@ import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
 import type { TaskRequest } from '../wire/rev2025-11-25/client-tasks.ts';
 import type { AskedTasks, Reply } from './asked-tasks.ts';
 import type { Connection } from './connection.ts';
-import { misfit } from './misfit.ts';
+import { fitting } from './misfit.ts';
 import { retryDelay } from './poll-delay.ts';
 import type { OnQuestion } from './remote.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
@@ -70,9 +70,7 @@ export function answerQuestions(connection: Connection, answering: Answering): (
     try {
       const answer = await onQuestion({ taskId: related?.taskId, question, signal: asking.signal });
       if (asking.signal.aborted) return; // Taken back: there is nobody to answer.
-      const problem = misfit(question, answer);
-      if (problem !== undefined) throw new TypeError(`the answer does not fit its question: ${problem}`);
-      const reply = tied(encodeReply(question, answer), related?.meta);
+      const reply = tied(encodeReply(question, fitting(question, answer)), related?.meta);
       answered.set(same, reply);
       send(id, reply);
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../core/index.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface DeskLimits {
   /** How many requests about tasks may be on their way to the server at once. */
@@ -137,20 +138,5 @@ export class ServerDesk {
       current = false; // What was granted holds until the next stream says what it grants.
       unwatch?.();
     };
-  }
-}
-
-/** What `promise` comes to, or the signal's reason, whichever is first. Leaves nothing behind on the signal. */
-export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let leave = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }

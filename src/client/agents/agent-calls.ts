@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type JsonObject } from '../../core/index.ts';
 import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-state.ts';
 import { type ClientParts, partsOf, type TaskClient } from '../client.ts';
+import { fingerprint } from '../fingerprint.ts';
 import type { CallRecord } from '../journal/journal.ts';
 import { type AgentImage, noticeOf, outcomeOf, shortened } from './words.ts';
 
@@ -190,9 +190,7 @@ export class AgentCalls {
 
 /** What the same call has in common with itself. */
 export function digestOf(server: string, tool: string, args: JsonObject): string {
-  return createHash('sha256')
-    .update(canonicalJson([server, tool, args]))
-    .digest('base64url');
+  return fingerprint(canonicalJson([server, tool, args]), 'base64url');
 }
 
 export function kept(note: AgentNote): JsonObject {

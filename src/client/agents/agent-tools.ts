@@ -3,8 +3,8 @@ import { COMPANIONS, hasCompanions } from '../../wire/companions.ts';
 import { withoutFollowUp } from '../../wire/tool-list.ts';
 import { partsOf, type TaskClient } from '../client.ts';
 import type { ConnectedServer } from '../connected-server.ts';
-import { untilAborted } from '../dialects/dialect.ts';
 import type { RemoteTool } from '../remote.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import {
   AgentCalls,
   type AgentNotice,
@@ -170,7 +170,7 @@ export class AgentTools {
     const join = this.#options.sameCall !== 'again';
     for (let running = join ? this.#inPlace.get(digest) : undefined; running !== undefined; ) {
       // Whoever it was begun for may give up on it; then it is this one's.
-      const both = await untilAborted(running, wanted.signal).catch(() => wanted.signal?.throwIfAborted());
+      const both = await unlessAborted(running, wanted.signal).catch(() => wanted.signal?.throwIfAborted());
       if (both !== undefined) return { ...both, text: `${both.text}\n${JOINED}` };
       running = this.#inPlace.get(digest);
     }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { fingerprint } from '../fingerprint.ts';
 
 /** What every provider of models takes as the name of a tool. */
 const MAX_LENGTH = 64;
@@ -25,10 +25,7 @@ export function toolNames(
     const name = prefixed[n] as string;
     const odd = name.length > MAX_LENGTH || HASHED.test(name);
     if (!odd && !stillClash.has(name) && !taken.has(name)) return name;
-    const hash = createHash('sha256')
-      .update(JSON.stringify([server, tool]))
-      .digest('hex')
-      .slice(0, HASH_LENGTH);
+    const hash = fingerprint(JSON.stringify([server, tool]), 'hex', HASH_LENGTH);
     return `${name.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
   });
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { unreachable } from '../../core/index.ts';
 import { readContent } from '../../wire/peer-content.ts';
 import type { CallEnd } from '../call-state.ts';
+import { fingerprint } from '../fingerprint.ts';
 import type { CallSnapshot } from '../snapshot.ts';
 
 // What models read. Their own side speaks plainly; what a server said stands apart from it.
@@ -118,7 +118,7 @@ export function noticeOf(
   end: CallEnd,
   told: Told,
 ): string {
-  const mark = `result-${createHash('sha256').update(callId).digest('hex').slice(0, 12)}`;
+  const mark = `result-${fingerprint(callId, 'hex', 12)}`;
   const how = end.kind === 'completed' && told.isError ? 'has finished with an error' : ENDS[end.kind];
   return (
     `[From the host: background work "${label}" (server "${server}") ${how}. It was called with ${asked}. What stands ` +

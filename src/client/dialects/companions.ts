@@ -57,6 +57,6 @@ export function companions(speaking: Speaking): Dialect {
       if (isError !== true) return;
       throw new RemoteRefusedError({ code: -32602, message: 'the task was not deleted', data: content ?? null });
     },
-    ...logReader(speaking, (method, params, asking) => speaking.connection.request(method, params, asking)),
+    ...logReader(speaking),
   };
 }

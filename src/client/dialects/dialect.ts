@@ -10,7 +10,7 @@ import type { Decoded } from '../../wire/decoded.ts';
 import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { decodeLogPage, logPageUri } from '../../wire/task-log.ts';
 import { encodeTrace } from '../../wire/trace.ts';
-import type { Asking, Connection } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import type { OnQuestion, Outcome, Remote, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 import { listTools } from '../tool-list.ts';
@@ -110,8 +110,8 @@ export function outcomeIn({ outcome, status }: RemoteTask): Outcome {
 
 /** How logs are read where the server has them as resources: ours do, on every revision. */
 export function logReader(
-  { capabilities, repeatable, requestTimeoutMs: timeoutMs }: Speaking,
-  request: (method: string, params: JsonObject, asking: Asking) => Promise<JsonObject>,
+  { connection, capabilities, repeatable, requestTimeoutMs: timeoutMs }: Speaking,
+  request: Connection['request'] = connection.request.bind(connection),
 ): Pick<Dialect, 'log'> {
   if (!repeatable || !isJsonObject(capabilities) || !isJsonObject(capabilities.resources)) return {};
   return {
@@ -128,15 +128,4 @@ export function logReader(
 export async function answeredWhereAsked(): Promise<never> {
   const message = 'before 2026-07-28 questions are requests, and are answered by onQuestion';
   throw new RemoteRefusedError({ code: METHOD_NOT_FOUND, message });
-}
-
-/** Settles as soon as nobody waits any more, whatever is still done. */
-export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => reject(signal.reason);
-    if (signal.aborted) aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
-  });
 }

@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
 import { type JsonObject, newTaskId } from '../../core/index.ts';
 import { toolResult } from '../../wire/peer-task.ts';
 import { decodeTask, encodeAbout, encodeWish } from '../../wire/rev-sep-1686/client.ts';
 import { createdTask, METHODS, REVISION } from '../../wire/rev-sep-1686/index.ts';
 import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
+import { fingerprint } from '../fingerprint.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { Outcome, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteRefusedError } from '../remote-errors.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import {
   answeredWhereAsked,
   type Dialect,
@@ -17,7 +18,6 @@ import {
   outcomeIn,
   read,
   type Speaking,
-  untilAborted,
 } from './dialect.ts';
 
 /** A call whose task is known by this process: it is answered as well, in the end. */
@@ -70,7 +70,7 @@ export function firstDraft(speaking: Speaking): Dialect {
       () => tokens.answered(id), // Whoever waits for it is told.
     );
     try {
-      const first = await untilAborted(Promise.race([there, outcome]), signal);
+      const first = await unlessAborted(Promise.race([there, outcome]), signal);
       if (first !== 'created') return { kind: 'immediate', outcome: first };
       calls.set(taskId, call);
       return { kind: 'task', task: { taskId, status: 'working', questions: new Map() } };
@@ -118,5 +118,5 @@ export function firstDraft(speaking: Speaking): Dialect {
 
 /** The same call again has the same task: servers of ours refuse a key that comes with another id. */
 function taskIdOf(idempotencyKey: string): string {
-  return `tsk_${createHash('sha256').update(`task of ${idempotencyKey}`).digest('base64url').slice(0, 32)}`;
+  return `tsk_${fingerprint(`task of ${idempotencyKey}`, 'base64url', 32)}`;
 }

@@ -109,7 +109,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
       }
     },
     answer: answeredWhereAsked,
-    ...logReader(speaking, (method, params, asking) => connection.request(method, params, asking)),
+    ...logReader(speaking),
     watch(taskIds, onTask, onPushed) {
       const wanted = new Set(taskIds);
       onPushed(pushed);

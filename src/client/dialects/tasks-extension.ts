@@ -23,6 +23,7 @@ import { ProgressTokens } from '../progress.ts';
 import type { RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 import { listTools } from '../tool-list.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import {
   type Dialect,
   failedOutcome,
@@ -34,7 +35,6 @@ import {
   outcomeIn,
   read,
   type Speaking,
-  untilAborted,
 } from './dialect.ts';
 import { subscribe } from './subscription.ts';
 
@@ -108,7 +108,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
         ? { action: 'cancel' }
         : await onQuestion({ taskId: undefined, question, signal: signal ?? never });
     const pairs = [...questions].map(async ([key, question]) => [key, await ask(question)] as const);
-    const { responses, unsaid } = encodeResponses(new Map(await untilAborted(Promise.all(pairs), signal)), questions);
+    const { responses, unsaid } = encodeResponses(new Map(await unlessAborted(Promise.all(pairs), signal)), questions);
     if (unsaid.length === 0) return responses;
     throw new RemoteRefusedError({
       code: -1,
