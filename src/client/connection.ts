@@ -1,5 +1,12 @@
 import { type JSONRPCMessage, SdkHttpError, type Transport } from '@modelcontextprotocol/client';
-import { type Clock, isJsonObject, type JsonObject, type RandomSource, type RpcErrorObject } from '../core/index.ts';
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type RandomSource,
+  type RpcErrorObject,
+  type Timer,
+} from '../core/index.ts';
 import { readError } from '../wire/peer-task.ts';
 import { RemoteProtocolError, RemoteRefusedError, RemoteUnreachableError } from './remote-errors.ts';
 import { asRemoteError } from './trouble.ts';
@@ -11,6 +18,8 @@ export interface Asking {
   signal?: AbortSignal | undefined;
   /** Stops waiting after this many milliseconds; absent: an answer may take as long as it likes. */
   timeoutMs?: number;
+  /** The time begins anew with every progress under this token. */
+  renewedBy?: unknown;
   /** Closes the stream of this request when nobody waits any more. On 2026-07-28 that cancels it, before not. */
   hangUp?: boolean;
   /** Sent with this request, where the transport has headers. */
@@ -79,7 +88,7 @@ export class Connection {
    *   {@link RemoteProtocolError} when it makes no sense, or the reason of the signal.
    */
   async request(method: string, params: JsonObject, asking: Asking = {}): Promise<JsonObject> {
-    const { id = this.nextId(), signal, timeoutMs, hangUp = false, headers } = asking;
+    const { id = this.nextId(), signal, timeoutMs, renewedBy, hangUp = false, headers } = asking;
     signal?.throwIfAborted();
     if (this.#closed) throw new RemoteUnreachableError('the connection is closed', { mayHaveRun: false });
     const stream = new AbortController();
@@ -91,7 +100,13 @@ export class Connection {
     const aborted = (): void => giveUp(signal?.reason);
     const late = (): void =>
       giveUp(new RemoteUnreachableError(`no answer to ${method} within ${timeoutMs} ms`, { mayHaveRun: true }));
-    const timer = timeoutMs === undefined ? undefined : this.#clock.setTimer(timeoutMs, late);
+    let timer: Timer | undefined;
+    const wait = (): void => {
+      timer?.cancel();
+      if (timeoutMs !== undefined) timer = this.#clock.setTimer(timeoutMs, late);
+    };
+    wait();
+    const unlisten = renewedBy === undefined ? () => {} : this.listen(hearing(renewedBy, wait));
     signal?.addEventListener('abort', aborted);
     this.#waiting.set(id, { resolve, reject });
     const onRequestStreamEnd = (): void =>
@@ -105,6 +120,7 @@ export class Connection {
     } finally {
       this.#waiting.delete(id);
       timer?.cancel();
+      unlisten();
       signal?.removeEventListener('abort', aborted);
     }
   }
@@ -160,6 +176,14 @@ function saysUnknownSession(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false;
   if (error.status === 404) return true;
   return error.status === 400 && /session|not initialized/i.test(String(error.data.text));
+}
+
+/** Hears the progress of one request, and leaves it for everybody else to hear. */
+function hearing(token: unknown, heard: () => void): Listener {
+  return ({ method, params }) => {
+    if (method === 'notifications/progress' && isJsonObject(params) && params.progressToken === token) heard();
+    return false;
+  };
 }
 
 function settle({ result, error }: JsonObject, { resolve, reject }: Waiting): void {

@@ -65,65 +65,20 @@ export function forExtTasks(client: Client, options: ExtTasksOptions): ExtTasksP
       if (!isJsonObject(request) || typeof request.method !== 'string')
         throw new TypeError('request: a JSON-RPC request');
       const params = isJsonObject(request.params) ? request.params : {};
-      const { headers, requestTimeoutMs, resetTimeoutOnProgress = false } = context;
-      const patience = new Patience(clock, requestTimeoutMs, request.method);
-      const unlisten = resetTimeoutOnProgress ? connection.listen(progressOf(params, patience)) : () => {};
+      const { headers, requestTimeoutMs: timeoutMs, resetTimeoutOnProgress = false } = context;
+      const { progressToken } = isJsonObject(params._meta) ? params._meta : {};
       try {
-        const asking = { signal: signal === undefined ? patience.signal : AbortSignal.any([signal, patience.signal]) };
-        const result = await connection.request(request.method, params, { ...asking, ...(headers && { headers }) });
+        const result = await connection.request(request.method, params, {
+          signal,
+          ...(timeoutMs !== undefined && { timeoutMs }),
+          ...(resetTimeoutOnProgress && { renewedBy: progressToken }),
+          ...(headers !== undefined && { headers }),
+        });
         return { kind: 'result', result };
       } catch (error) {
         if (error instanceof RemoteRefusedError) return { kind: 'error', error: error.rpc };
         throw error;
-      } finally {
-        unlisten();
-        patience.over();
       }
     },
-  };
-}
-
-/** Gives a request up that takes too long. */
-class Patience {
-  readonly #controller = new AbortController();
-  readonly #clock: Clock;
-  readonly #ms: number | undefined;
-  readonly #method: string;
-  #cancel: () => void = () => {};
-
-  constructor(clock: Clock, ms: number | undefined, method: string) {
-    this.#clock = clock;
-    this.#ms = ms;
-    this.#method = method;
-    this.begin();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** From now on, once more. */
-  begin(): void {
-    this.over();
-    const ms = this.#ms;
-    if (ms === undefined) return;
-    const late = new Error(`no answer to ${this.#method} within ${ms} ms`);
-    const timer = this.#clock.setTimer(ms, () => this.#controller.abort(late));
-    this.#cancel = () => timer.cancel();
-  }
-
-  over(): void {
-    this.#cancel();
-    this.#cancel = () => {};
-  }
-}
-
-/** Hears the progress of one request; it stays for everybody else to hear. */
-function progressOf({ _meta }: JsonObject, patience: Patience): (message: JsonObject) => boolean {
-  const token = isJsonObject(_meta) ? _meta.progressToken : undefined;
-  return ({ method, params }) => {
-    const its = method === 'notifications/progress' && isJsonObject(params) && params.progressToken === token;
-    if (its && token !== undefined) patience.begin();
-    return false;
   };
 }

@@ -104,6 +104,43 @@ describe('the official session API, on a client of the official SDK', () => {
     await expect(stopped).rejects.toThrow('enough');
   });
 
+  it('waits anew after every progress, where it is asked to', async () => {
+    const go = deferred();
+    const { served, parts } = await hosting((tasks) => {
+      tasks.registerTool('inline', { task: { support: 'forbidden' } }, async (_args, task) => {
+        task.progress(1, 2);
+        await go.promise;
+        task.progress(2, 2);
+        await new Promise(() => {});
+        return text('never');
+      });
+    });
+    const { rawDispatch, v2RequestFraming } = parts;
+    if (rawDispatch === undefined) throw new Error('no dispatch');
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': v2RequestFraming.protocolVersion,
+      'io.modelcontextprotocol/clientCapabilities': v2RequestFraming.clientCapabilities,
+      progressToken: 'p-1',
+    };
+    const request = { method: 'tools/call', params: { name: 'inline', arguments: {}, _meta } };
+    const ends: string[] = [];
+    for (const resetTimeoutOnProgress of [true, false]) {
+      rawDispatch(request, { context: { requestTimeoutMs: 5_000, resetTimeoutOnProgress } }).catch(() =>
+        ends.push(resetTimeoutOnProgress ? 'renewed' : 'not renewed'),
+      );
+    }
+    await settle();
+    served.clock.advance(4_000);
+    go.resolve();
+    await settle(40);
+    served.clock.advance(2_000);
+    await settle();
+    expect(ends).toEqual(['not renewed']);
+    served.clock.advance(3_000);
+    await settle();
+    expect(ends).toEqual(['not renewed', 'renewed']);
+  });
+
   it('needs neither before 2026-07-28', async () => {
     const { client, parts } = await hosting((tasks) => void tasks.registerTool('x', {}, () => text('x')), '2025-11-25');
     expect(parts).toEqual({});
