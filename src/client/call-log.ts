@@ -26,27 +26,50 @@ export interface LogSource {
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 10_000;
 
+/** How far a log was read. */
+class LogPlace {
+  readonly #source: LogSource;
+  #cursor: number;
+
+  constructor(source: LogSource, cursor: number) {
+    this.#source = source;
+    this.#cursor = cursor;
+  }
+
+  /** What is new, page by page, to where the log ends now. What was not read is new the next time. */
+  async *read(signal: AbortSignal | undefined): AsyncGenerator<TaskLogLine[], void, undefined> {
+    for (;;) {
+      const { lines, cursor } = await this.#source.read(this.#cursor, signal);
+      const moved = cursor !== this.#cursor;
+      this.#cursor = cursor;
+      if (lines.length > 0) yield lines;
+      if (lines.length === 0 || !moved) return;
+    }
+  }
+}
+
+function nextPauseMs(lastMs: number | undefined, news: boolean): number {
+  return news || lastMs === undefined ? FIRST_PAUSE_MS : Math.min(2 * lastMs, LAST_PAUSE_MS);
+}
+
 /** The lines of a log, in the order in which they were written. */
 export async function* readCallLog(
   source: LogSource,
   { follow = false, tailBytes, signal }: CallLogOptions,
 ): AsyncGenerator<TaskLogLine, void, undefined> {
-  let cursor = tailBytes === undefined ? 0 : -tailBytes;
-  let pauseMs = FIRST_PAUSE_MS;
+  const place = new LogPlace(source, tailBytes === undefined ? 0 : -tailBytes);
+  let pauseMs: number | undefined;
   for (;;) {
     signal?.throwIfAborted();
     const over = !follow || (await source.look()).end !== undefined; // Before the last page, or lines are missed.
-    const page = await source.read(cursor, signal);
-    yield* page.lines;
-    const more = page.cursor !== cursor && page.lines.length > 0;
-    cursor = page.cursor;
-    if (more) {
-      pauseMs = FIRST_PAUSE_MS;
-      continue;
+    let news = false;
+    for await (const lines of place.read(signal)) {
+      news = true;
+      yield* lines;
     }
     if (over) return;
+    pauseMs = nextPauseMs(pauseMs, news);
     await source.news(pauseMs, signal);
-    pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS);
   }
 }
 
@@ -57,43 +80,38 @@ export type CallUpdate = CallSnapshot & { log?: TaskLogLine[] };
 export async function* updatesWithLog(
   source: LogSource,
   signal: AbortSignal,
-): AsyncGenerator<CallUpdate, void, undefined> {
-  let cursor: number | undefined = 0;
+): AsyncGenerator<{ state: CallSnapshot; log: TaskLogLine[] }, void, undefined> {
+  let place: LogPlace | undefined = new LogPlace(source, 0);
   let told: string | undefined;
-  let pauseMs = FIRST_PAUSE_MS;
+  let pauseMs: number | undefined;
   for (;;) {
     signal.throwIfAborted();
     const state = await source.look(); // Before its log: what it logged last is told with its end.
     const log: TaskLogLine[] = [];
-    if (cursor !== undefined && state.phase !== 'intended' && state.phase !== 'sent') {
-      cursor = await readOn(source, cursor, log, signal);
-    }
+    const begun = state.phase !== 'intended' && state.phase !== 'sent';
+    if (begun && (await readInto(log, place, signal)) === 'none') place = undefined;
     const text = JSON.stringify(state);
-    if (text !== told || log.length > 0) yield { ...state, ...(log.length > 0 && { log }) };
+    const news = text !== told || log.length > 0;
+    if (news) yield { state, log };
     if (state.end !== undefined) return;
-    pauseMs = text !== told || log.length > 0 ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LAST_PAUSE_MS);
     told = text;
-    await source.news(cursor === undefined ? LAST_PAUSE_MS : pauseMs, signal);
+    pauseMs = nextPauseMs(pauseMs, news);
+    await source.news(place === undefined ? LAST_PAUSE_MS : pauseMs, signal);
   }
 }
 
-/** Reads to the end of the log; where to go on, or undefined where there is no log. */
-async function readOn(
-  source: LogSource,
-  from: number,
-  into: TaskLogLine[],
+/** `none`: there is no log, and there will be none. What cannot be read now is read at the next update. */
+async function readInto(
+  log: TaskLogLine[],
+  place: LogPlace | undefined,
   signal: AbortSignal,
-): Promise<number | undefined> {
-  let cursor = from;
+): Promise<'read' | 'none'> {
+  if (place === undefined) return 'none';
   try {
-    for (;;) {
-      const page = await source.read(cursor, signal);
-      into.push(...page.lines);
-      if (page.lines.length === 0 || page.cursor === cursor) return page.cursor;
-      cursor = page.cursor;
-    }
+    for await (const lines of place.read(signal)) log.push(...lines);
   } catch (error) {
     if (signal.aborted) throw error;
-    return error instanceof CallLogUnavailableError ? undefined : cursor; // Asked again at the next update.
+    if (error instanceof CallLogUnavailableError) return 'none';
   }
+  return 'read';
 }

@@ -86,9 +86,9 @@ export class Call {
    */
   async *updates({ log = false }: { log?: boolean } = {}): AsyncGenerator<CallUpdate, void, undefined> {
     if (log) {
-      for await (const update of updatesWithLog(this.#source.log(this.id), this.#detached.signal)) {
-        await this.refresh();
-        yield update;
+      for await (const { state, log: lines } of updatesWithLog(this.#source.log(this.id), this.#detached.signal)) {
+        this.#state = state;
+        yield { ...state, ...(lines.length > 0 && { log: lines }) };
       }
       return;
     }

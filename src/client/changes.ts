@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../core/index.ts';
+import type { Clock } from '../core/index.ts';
 import { Watchers } from '../engine/watchers.ts';
 import { ClientClosedError } from './errors.ts';
 import { Gathering } from './gathering.ts';
@@ -48,19 +48,18 @@ export class Changes {
 
   /** Resolves at the next change of a call, after `ms`, or when the client is closed. Keeps the process alive meanwhile. */
   async next(callId: string, ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
-    let timer: Timer | undefined;
-    let unwatch = (): void => {};
-    const news = new Promise<void>((resolve) => {
-      timer = clock.setTimer(ms, resolve);
-      unwatch = this.#watchers.watch(callId, resolve);
-      signal?.addEventListener('abort', () => resolve(), { once: true });
-    });
+    let wake = (): void => {};
+    const news = new Promise<void>((resolve) => (wake = resolve));
+    const timer = clock.setTimer(ms, wake);
+    const unwatch = this.#watchers.watch(callId, wake);
+    signal?.addEventListener('abort', wake);
     try {
       if (!this.#closed) await this.#keepAlive.during(news);
       if (this.#closed) throw new ClientClosedError();
     } finally {
-      timer?.cancel();
+      timer.cancel();
       unwatch();
+      signal?.removeEventListener('abort', wake);
     }
   }
 
