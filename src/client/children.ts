@@ -1,4 +1,4 @@
-import { type JsonObject, shortId } from '../core/index.ts';
+import { DEFAULTS, type JsonObject, shortId } from '../core/index.ts';
 import { type ChildSupport, supportOf } from '../engine/child-support.ts';
 import type { TaskContext } from '../engine/index.ts';
 import { resultOf } from './call.ts';
@@ -11,8 +11,8 @@ import type { CallSnapshot } from './snapshot.ts';
 
 export type ChildOptions = Pick<CallOptions, 'ttlMs'>;
 
-/** So long a parent waits in memory; a call that takes longer puts it away. */
-const HOLD_MS = 20_000;
+/** So long a parent waits in memory; a call that takes longer puts it away. As with questions. */
+const HOLD_MS = DEFAULTS.holdInputMs;
 /** Put away, it looks by itself once in a while, should nobody have woken it. */
 const LEAST_NAP_MS = 30_000;
 const LONGEST_NAP_MS = 15 * 60_000;
@@ -38,9 +38,11 @@ export async function callTool(
   const call = { name, arguments: args };
   if (support === undefined) {
     const made = await server.callTool(call, { ...options, signal: task.signal });
-    const result = await made.result();
-    await made.acknowledge();
-    return result;
+    try {
+      return await made.result();
+    } finally {
+      await made.acknowledge(); // Whichever end it was: the handler has it.
+    }
   }
   const label = `${server.name}/${name}`;
   const callId = await task.step(`call ${label}`, async ({ idempotencyKey }) => {
@@ -67,18 +69,17 @@ async function endOfChild(child: WaitedFor): Promise<CallEnd> {
   const { task, support, server, callId, label } = child;
   const origin = `${server.origin}, ${label}`;
   const questions = new ChildQuestions({ task, support, server, callId, origin });
-  for (let state = await look(child); state !== 'gone' && state?.end === undefined; state = await look(child)) {
+  let state = await look(child);
+  for (; state !== 'gone' && state?.end === undefined; state = await look(child)) {
     // What it asks is not known before it was polled: whoever took the call over knows only that it asks.
     const known = state?.questions !== undefined || state?.status !== 'input_required';
     if (state !== undefined && known) await questions.told(state.questions ?? {});
     await napFor(child, state);
   }
   await questions.over();
-  const end = await task.step(`end of ${shortId(callId)} (${label})`, async (): Promise<CallEnd> => {
-    const state = await look(child);
-    if (state !== undefined && state !== 'gone' && state.end !== undefined) return state.end;
-    return { kind: 'lost', message: 'the journal does not have the call any more' };
-  });
+  const known = state === 'gone' ? undefined : state.end;
+  const gone: CallEnd = { kind: 'lost', message: 'the journal does not have the call any more' };
+  const end = await task.step(`end of ${shortId(callId)} (${label})`, () => known ?? gone);
   await acknowledge(child); // From here on, the task's own records hold it.
   return end;
 }

@@ -425,7 +425,7 @@ export class TaskClient implements AsyncDisposable {
     if (!recorded) return false;
     this.#following.get(callId)?.sendAnswers();
     this.#changes.ofCall(callId);
-    return recorded;
+    return true;
   }
 
   #assertOpen(): void {

@@ -140,7 +140,7 @@ export class ConnectedServer {
    * @throws {TypeError} naming the argument or option that is none.
    */
   async child(call: ToolCall, options: CallOptions, { callId, ...of }: Child): Promise<void> {
-    const { tasks, journal, following, desk } = this.#parts;
+    const { tasks, journal } = this.#parts;
     if (tasks === undefined) throw new TypeError('openTaskClient: handlers can call tools only where `tasks` is given');
     // Of another store it would be taken for gone, and its call cancelled.
     if ((await tasks.engine.statusOf(of.parent)) === undefined)
@@ -149,7 +149,7 @@ export class ConnectedServer {
     const related = taskIds(await journal.siblings(of.parent, this.name));
     const made = { ...intent.call, ...of, callId, ...(related.length > 0 && { related }) };
     const held = await journal.intendOnce(made, intent.state);
-    if (held !== undefined) following.begin(desk, held, { fresh: intent.state.phase === 'sent' });
+    if (held !== undefined) this.#follow(held);
   }
 
   /** @internal */
@@ -171,13 +171,17 @@ export class ConnectedServer {
    * @internal
    */
   async begin(held: HeldCall, options: CallOptions): Promise<Call> {
-    const { desk, following, handle, logger } = this.#parts;
-    const { callId, tool } = held.record;
-    logger.info({ callId: shortId(callId), server: this.name, tool }, 'a tool is called');
-    following.begin(desk, held, { fresh: held.record.state.phase === 'sent' });
-    const made = await handle(held.record.callId);
+    this.#follow(held);
+    const made = await this.handle(held.record.callId);
     this.#attach(made, options);
     return made;
+  }
+
+  #follow(held: HeldCall): void {
+    const { desk, following, logger } = this.#parts;
+    const { callId, tool, state } = held.record;
+    logger.info({ callId: shortId(callId), server: this.name, tool }, 'a tool is called');
+    following.begin(desk, held, { fresh: state.phase === 'sent' });
   }
 
   #newCall({ name, arguments: args = {} }: ToolCall, options: CallOptions): NewCall {

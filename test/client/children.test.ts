@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { type ConnectedServer, callTool, openTaskClient, type TaskClient } from '../../src/client/index.ts';
+import {
+  type ConnectedServer,
+  callTool,
+  openTaskClient,
+  RemoteRefusedError,
+  type TaskClient,
+} from '../../src/client/index.ts';
 import { LOCAL_PRINCIPAL } from '../../src/core/index.ts';
 import { type Tasks, type TasksOptions, text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
@@ -12,7 +18,7 @@ import type { Json } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { remoteOf } from './remotes.ts';
 import { aRemoteTask, completed, ScriptedRemote } from './scripted-remote.ts';
-import { pass, settled } from './support.ts';
+import { pass, settled, unread } from './support.ts';
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -74,7 +80,7 @@ describe('a call that a handler makes', () => {
     await pass(here.clock, 2_000);
     await reaches(here.tasks, taskId, 'completed');
     expect(await standing(here, taskId)).toMatchObject({ result: { content: [{ text: 'checked' }] } });
-    expect((await here.client.inbox({ signal: AbortSignal.abort() }).next()).done).toBe(true);
+    expect(await unread(here.client)).toEqual([]);
     expect(here.begun()).toBe(1);
   });
 
@@ -316,6 +322,14 @@ describe('a call that a tool makes that is never a task', () => {
     const calling = outer.start({ name: 'inline', arguments: {}, idempotencyKey: 'k' });
     await pass(clock, 2_000);
     expect(await calling).toMatchObject({ outcome: { result: { content: [{ text: 'done' }] } } });
+    remote.onStart = () => {
+      throw new RemoteRefusedError({ code: -32_602, message: 'no tool x' });
+    };
+    const failing = outer.start({ name: 'inline', arguments: {}, idempotencyKey: 'k2' });
+    await pass(clock, 2_000);
+    expect(await failing).toMatchObject({ outcome: { result: { isError: true } } });
+    // Its handler was told, however it ended: nothing is left for an inbox.
+    expect(await unread(client)).toEqual([]);
   });
 });
 

@@ -1,31 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type Completion,
-  openTaskClient,
-  RemoteRefusedError,
-  RemoteUnreachableError,
-  type TaskClient,
-} from '../../src/client/index.ts';
+import { openTaskClient, RemoteRefusedError, RemoteUnreachableError } from '../../src/client/index.ts';
 import { systemRandom } from '../../src/core/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { silent } from '../support/stores.ts';
 import { completed, never, ScriptedRemote } from './scripted-remote.ts';
-import { journalFile, pass, settled, stage } from './support.ts';
-
-/** What is in the inbox right now. */
-async function unread(client: TaskClient): Promise<Completion[]> {
-  const stop = new AbortController();
-  const found: Completion[] = [];
-  const reading = (async () => {
-    for await (const completion of client.inbox({ signal: stop.signal })) found.push(completion);
-  })();
-  await settled();
-  stop.abort();
-  await reading;
-  return found;
-}
+import { journalFile, pass, settled, stage, unread } from './support.ts';
 
 describe('after a restart', () => {
   it('every open call is followed again, and no call is sent again [C-039] [G3-C-07]', async () => {

@@ -9,7 +9,7 @@ import {
 } from '../../src/client/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { completed, never, ScriptedRemote } from './scripted-remote.ts';
-import { journalFile, pass, settled, stage } from './support.ts';
+import { journalFile, pass, settled, stage, unread } from './support.ts';
 
 const several = (count: number, name = 'work') =>
   Array.from({ length: count }, (_, n) => ({ server: 'ci', name, arguments: { n } }));
@@ -245,9 +245,9 @@ describe('a group, after a restart', () => {
     expect(await group.progress()).toMatchObject({ completed: 10 });
     expect([remote.runs, remote.count('start')]).toEqual([10, 10]);
     expect((await group.results()).map(textOf)).toEqual(Array.from({ length: 10 }, (_, n) => `task-${n + 1}`));
+    expect(await unread(second)).toHaveLength(10);
     await group.acknowledge();
-    const inbox = second.inbox({ signal: AbortSignal.abort() });
-    expect((await inbox.next()).done).toBe(true);
+    expect(await unread(second)).toEqual([]);
     await expect(second.group('group_none')).rejects.toThrow('group_none');
   });
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import {
+  type Completion,
   type ConnectedServer,
   type OnQuestion,
   openTaskClient,
@@ -55,4 +56,17 @@ export async function pass(clock: ManualClock, ms: number, stepMs = 100): Promis
 /** Lets everything happen that waits for no clock: a write to the journal takes a turn of the event loop or two. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What is in the inbox right now. */
+export async function unread(client: TaskClient): Promise<Completion[]> {
+  const stop = new AbortController();
+  const found: Completion[] = [];
+  const reading = (async () => {
+    for await (const completion of client.inbox({ signal: stop.signal })) found.push(completion);
+  })();
+  await settled();
+  stop.abort();
+  await reading;
+  return found;
 }
