@@ -132,7 +132,8 @@ function watch(transport: Transport, parts: ServingParts): void {
     return outgoing === undefined ? Promise.resolve() : send(outgoing as JSONRPCMessage, options);
   };
   // Tools of ours that become tasks; companions and the host's own tools leave nothing to be found by a key.
-  const keyed = new Set(parts.tasks.tools.filter(({ support }) => support !== 'forbidden').map(({ name }) => name));
+  const keyed = (wanted: string): boolean =>
+    parts.tasks.tools.some(({ name, support }) => name === wanted && support !== 'forbidden');
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
     const refused = refuseRepeat(message, keyed);

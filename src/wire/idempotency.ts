@@ -39,16 +39,15 @@ export function decodeRepeat(meta: unknown): number | undefined {
 /**
  * Takes the method from a call that a client sends once more, of a tool whose calls leave nothing behind that could be found
  * by a key: whoever serves it then answers that there is no such method, and runs nothing.
- * @param keyed tools whose calls can be found
+ * @param keyed whether calls of a tool can be found; asked of repeats only
  * @returns the id of the request, whose answer is {@link refusedRepeat}; undefined: nothing was taken
  */
-export function refuseRepeat(message: unknown, keyed: ReadonlySet<string>): string | number | undefined {
+export function refuseRepeat(message: unknown, keyed: (name: string) => boolean): string | number | undefined {
   if (!isJsonObject(message) || message.method !== 'tools/call' || !isJsonObject(message.params)) return undefined;
   const { id } = message;
   const { name, _meta } = message.params;
   if (decodeRepeat(_meta) === undefined) return undefined;
-  if ((typeof id !== 'string' && typeof id !== 'number') || (typeof name === 'string' && keyed.has(name)))
-    return undefined;
+  if ((typeof id !== 'string' && typeof id !== 'number') || (typeof name === 'string' && keyed(name))) return undefined;
   message.method = 'longcall/refused';
   return id;
 }
