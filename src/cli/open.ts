@@ -1,9 +1,9 @@
-import { type Logger, systemClock, systemRandom, type TaskId } from '../core/index.ts';
+import { systemClock, systemRandom, type TaskId } from '../core/index.ts';
 import { Inspector } from '../engine/inspector.ts'; // Alone, without all that runs tools: a command should start fast.
 import { existingSqliteStore } from '../store/index.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { CommonOptions } from './options.ts';
-import type { Output } from './output.ts';
+import { loggerTo, type Output } from './output.ts';
 
 /** A store opened to be looked at: nothing here takes tasks, sweeps, or counts as a worker. */
 export interface OpenedStore {
@@ -65,9 +65,4 @@ export async function resolveId(inspector: Inspector, given: string): Promise<Ta
   const shown = ids.slice(0, CANDIDATES).join('\n  ');
   const more = ids.length > CANDIDATES ? '\n  …' : '';
   throw new CliError(`${given} is the beginning of several ids:\n  ${shown}${more}`);
-}
-
-function loggerTo(output: Output): Logger {
-  const say = (_fields: object, message: string): void => output.warn(`longcall: ${message}\n`);
-  return { debug: () => {}, info: () => {}, warn: say, error: say };
 }

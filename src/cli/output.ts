@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import picocolors from 'picocolors';
+import type { Logger } from '../core/index.ts';
 import { oneLine, safe, safeJson } from './format.ts';
 
 type Stream = NodeJS.WriteStream;
@@ -67,4 +68,10 @@ export class Output {
   warn(text: string): void {
     this.#stderr.write(safe(text));
   }
+}
+
+/** What the library warns of, for whoever reads the terminal: its words, and no fields. */
+export function loggerTo(output: Output): Logger {
+  const say = (_fields: object, message: string): void => output.warn(`longcall: ${message}\n`);
+  return { debug: () => {}, info: () => {}, warn: say, error: say };
 }

@@ -1,4 +1,3 @@
-import { partsOf } from '../../client/client.ts';
 import type { Call } from '../../client/index.ts';
 import type { Answer, Question } from '../../core/index.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -103,7 +102,7 @@ async function questionOf(
   for await (const state of call.updates()) {
     if (state.end !== undefined) break;
     if (state.phase !== 'following') continue;
-    const record = await partsOf(session.client).journal.call(call.id);
+    const record = await session.record(call);
     if (record?.state.phase !== 'following') continue;
     const { taskId } = record.state.task;
     // Asked for directly: another process may follow the call, and only it knows what it was told.

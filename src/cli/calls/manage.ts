@@ -1,4 +1,3 @@
-import { partsOf } from '../../client/client.ts';
 import { type Call, CallLogUnavailableError, RemoteError } from '../../client/index.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { iso, oneLine, relative, safe, safeJson, table } from '../format.ts';
@@ -48,7 +47,7 @@ export async function getCall(
 ): Promise<number> {
   const call = await session.find(given);
   const shown = options.offline === true ? call.state : await fresh(call, options, session, output);
-  const { arguments: args = {} } = (await partsOf(session.client).journal.call(call.id)) ?? {};
+  const { arguments: args = {} } = (await session.record(call)) ?? {};
   if (options.json) {
     await output.json({ ...shown, arguments: args });
     return EXIT.ok;
@@ -74,7 +73,7 @@ async function fresh(call: Call, options: ReachOptions, session: Session, output
   if (call.state.end !== undefined) return call.state;
   try {
     const { remote } = await session.connect(call.server, options, new QuestionDesk().onQuestion);
-    const record = await partsOf(session.client).journal.call(call.id);
+    const record = await session.record(call);
     if (record?.state.phase === 'following') {
       const task = await remote.get(record.state.task.taskId);
       const { status, statusMessage, progress, questions } = task;
@@ -91,8 +90,7 @@ async function fresh(call: Call, options: ReachOptions, session: Session, output
       };
     }
   } catch (error) {
-    if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
-    output.warn(`longcall: this is from before, its server cannot be asked: ${error.message}\n`);
+    output.warn(`longcall: this is from before, its server cannot be asked: ${unreachable(error)}\n`);
   }
   return call.refresh();
 }
@@ -159,12 +157,7 @@ export async function cancelCalls(
   const calls = await Promise.all(given.map((id) => session.find(id)));
   const open = calls.filter(({ state }) => state.end === undefined);
   for (const call of open) await call.cancel();
-  for (const server of new Set(open.map((call) => call.server))) {
-    await session.connect(server, options, new QuestionDesk().onQuestion).catch((error: unknown) => {
-      if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
-      output.warn(`longcall: ${error.message}\n`);
-    });
-  }
+  await reach(open, options, session, (why) => output.warn(`longcall: ${why}\n`));
   await Promise.all(open.map(ended));
   const states = await Promise.all(calls.map((call) => call.refresh()));
   const asked = states.filter(({ end }) => end === undefined);
@@ -187,17 +180,34 @@ export async function removeCalls(
   const calls = await Promise.all(given.map((id) => session.find(id)));
   const open = calls.filter(({ state }) => state.end === undefined).map(({ id }) => shortCallId(id));
   if (open.length > 0) throw new CliError(`not over, cancel first: ${open.join(', ')}`);
-  for (const server of new Set(options.offline === true ? [] : calls.map((call) => call.server))) {
-    await session.connect(server, options, new QuestionDesk().onQuestion).catch((error: unknown) => {
-      if (!(error instanceof RemoteError || error instanceof CliError)) throw error;
-      output.warn(`longcall: deleted here only, its server cannot be asked: ${error.message}\n`);
-    });
-  }
+  await reach(options.offline === true ? [] : calls, options, session, (why) =>
+    output.warn(`longcall: deleted here only, its server cannot be asked: ${why}\n`),
+  );
   const removed: { id: string; alsoByServer: boolean }[] = [];
   for (const call of calls) removed.push({ id: call.id, alsoByServer: await call.delete() });
   if (options.json) await output.json({ removed });
   else await output.write(removed.map(({ id }) => `removed ${shortCallId(id)}\n`).join(''));
   return EXIT.ok;
+}
+
+/** Connects the servers of calls, each once. One that cannot be asked is told of, and keeps nobody from the others. */
+async function reach(
+  calls: readonly Call[],
+  options: ReachOptions,
+  session: Session,
+  unreached: (why: string) => void,
+): Promise<void> {
+  for (const server of new Set(calls.map((call) => call.server))) {
+    await session.connect(server, options, new QuestionDesk().onQuestion).catch((error: unknown) => {
+      unreached(unreachable(error));
+    });
+  }
+}
+
+/** Why a server cannot be asked. @throws what says anything else */
+function unreachable(error: unknown): string {
+  if (error instanceof RemoteError || error instanceof CliError) return error.message;
+  throw error;
 }
 
 async function ended(call: Call): Promise<void> {

@@ -1,8 +1,8 @@
 import { existsSync, openSync } from 'node:fs';
 import type { Call, ConnectedServer, OnQuestion, Remote, TaskClient } from '../../client/index.ts';
-import type { Logger } from '../../core/index.ts';
+import type { CallRecord } from '../../client/journal/journal.ts';
 import { CliError, EXIT } from '../errors.ts';
-import type { Output } from '../output.ts';
+import { loggerTo, type Output } from '../output.ts';
 import type { ServerTarget } from './host-config.ts';
 import { type Place, placeOf, preparePlace } from './place.ts';
 import { remember } from './remembered.ts';
@@ -31,6 +31,8 @@ export interface Session {
   find(given: string): Promise<Call>;
   /** Where a server is, and a connection to it under its name. */
   connect(name: string, options: ReachOptions, onQuestion: OnQuestion): Promise<Connected>;
+  /** All that the journal has of a call but its end. */
+  record(call: Call): Promise<CallRecord | undefined>;
   /** The end of a call was shown. */
   shown(call: Call): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function withJournal<Result>(
   }
   preparePlace(place);
   const { openTaskClient, connectRemote } = await sdkClient();
+  const { partsOf } = await import('../../client/client.ts'); // As the client itself: only where its peer is there.
   const logger = loggerTo(output);
   const client = await openTaskClient({ journal: place.journal, keepAcknowledgedMs: KEEP_MS, logger });
   try {
@@ -67,6 +70,7 @@ export async function withJournal<Result>(
         );
         return { remote, server: await client.connect(name, { remote: () => remote, onQuestion }) };
       },
+      record: (call) => partsOf(client).journal.call(call.id),
       shown: async (call) => {
         if (call.state.note?.madeBy === NOTE.madeBy) await call.acknowledge();
       },
@@ -123,9 +127,4 @@ async function sdkClient(): Promise<typeof import('../../client/index.ts')> {
       EXIT.infrastructure,
     );
   }
-}
-
-function loggerTo(output: Output): Logger {
-  const say = (_fields: object, message: string): void => output.warn(`longcall: ${message}\n`);
-  return { debug: () => {}, info: () => {}, warn: say, error: say };
 }

@@ -42,6 +42,12 @@ function build() {
   const insert = db
     .insertInto('calls')
     .values(Object.fromEntries(columns.map((name) => [name, slot(name)])) as unknown as CallRow);
+  const recent = db
+    .selectFrom('calls')
+    .select(columns)
+    .where(sql<boolean>`row_id < ${earlierThan(slot<string | null>('before'))}`)
+    .orderBy('row_id', 'desc')
+    .limit(limit);
   return {
     insert: compile<CallRow>(insert),
     insertOnce: compile<CallRow>(insert.onConflict((conflict) => conflict.doNothing())),
@@ -50,23 +56,8 @@ function build() {
       db.selectFrom('calls').select(columns).where('phase', '<>', 'ended').orderBy('row_id'),
     ),
     /** Newest first, those before a call. */
-    recent: compile<{ before: string | null; limit: number }, CallRow>(
-      db
-        .selectFrom('calls')
-        .select(columns)
-        .where(sql<boolean>`row_id < ${earlierThan(slot<string | null>('before'))}`)
-        .orderBy('row_id', 'desc')
-        .limit(limit),
-    ),
-    recentOpen: compile<{ before: string | null; limit: number }, CallRow>(
-      db
-        .selectFrom('calls')
-        .select(columns)
-        .where('phase', '<>', 'ended')
-        .where(sql<boolean>`row_id < ${earlierThan(slot<string | null>('before'))}`)
-        .orderBy('row_id', 'desc')
-        .limit(limit),
-    ),
+    recent: compile<{ before: string | null; limit: number }, CallRow>(recent),
+    recentOpen: compile<{ before: string | null; limit: number }, CallRow>(recent.where('phase', '<>', 'ended')),
     group: compile<{ group: string }, CallRow>(
       db.selectFrom('calls').select(columns).where('group_id', '=', slot<string>('group')).orderBy('row_id'),
     ),
