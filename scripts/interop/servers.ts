@@ -1,13 +1,12 @@
 // Servers we did not write, which a client of ours calls: a call's whole life on each of them, also across a restart of the host.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Call, type ConnectedServer, type ConnectTarget, openTaskClient, type TaskClient } from 'longcall/client';
+import { freePort } from '../../test/support/free-port.ts';
 import { ended, track } from '../support/children.ts';
 import { pythonWith } from '../support/toolchains.ts';
 import { FASTMCP, NEWER } from './peers/python.ts';
@@ -207,13 +206,4 @@ async function listening(child: ReturnType<typeof spawn>, otherwise: string): Pr
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(`the server did not start:\n${said}`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

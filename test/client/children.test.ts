@@ -66,14 +66,20 @@ function aFolder(): string {
   return folder.path;
 }
 
+/** A task of `parent`, and the one call that its handler has made. */
+async function calling({ tasks }: Site, remote: ScriptedRemote, tool: string) {
+  const task = await start(tasks, 'parent', { tools: [tool] });
+  await remote.until('start', 1);
+  return task;
+}
+
 const standing = async ({ tasks }: Site, taskId: string) => (await tasks.engine.get(taskId, LOCAL_PRINCIPAL)).state;
 
 describe('a call that a handler makes', () => {
   it('gives its result to the handler, and to no inbox', async () => {
     const remote = new ScriptedRemote();
     const here = await site(remote);
-    const { taskId } = await start(here.tasks, 'parent', { tools: ['check'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(here, remote, 'check');
     expect(remote.asked[0]?.request).toMatchObject({ name: 'check', arguments: { from: 'parent' } });
     expect(JSON.stringify(remote.asked[0]?.request)).not.toContain(taskId); // Its id is nobody's business elsewhere.
     remote.finish('task-1', 'checked');
@@ -87,8 +93,7 @@ describe('a call that a handler makes', () => {
   it('may take days: its task is put away meanwhile, and goes on as soon as it is over', async () => {
     const remote = new ScriptedRemote();
     const here = await site(remote);
-    const { taskId } = await start(here.tasks, 'parent', { tools: ['slow'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(here, remote, 'slow');
     const putAway = async () => {
       while ((await here.tasks.inspect.get(taskId)).runState !== 'ready') await pass(here.clock, 100);
       expect(await standing(here, taskId)).toMatchObject({ status: 'working' });
@@ -125,8 +130,7 @@ describe('a call that a handler makes', () => {
     const remote = new ScriptedRemote();
     const folder = aFolder();
     const first = await site(remote, { folder });
-    const { taskId } = await start(first.tasks, 'parent', { tools: ['slow'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(first, remote, 'slow');
     await settled();
     await first.close();
     remote.finish('task-1', 'while nobody looked');
@@ -140,8 +144,7 @@ describe('a call that a handler makes', () => {
   it('throws the error of the call into the handler', async () => {
     const remote = new ScriptedRemote();
     const here = await site(remote);
-    const { taskId } = await start(here.tasks, 'parent', { tools: ['x'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(here, remote, 'x');
     remote.change('task-1', {
       status: 'failed',
       outcome: { status: 'failed', error: { code: -32_050, message: 'no such branch' } },
@@ -157,8 +160,7 @@ describe('a call that a handler makes', () => {
   ])('is cancelled with its task, %s', async (_when, ms) => {
     const remote = new ScriptedRemote();
     const here = await site(remote);
-    const { taskId } = await start(here.tasks, 'parent', { tools: ['x'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(here, remote, 'x');
     await pass(here.clock, ms, 1_000);
     await here.tasks.engine.cancel(taskId, LOCAL_PRINCIPAL, 'not needed');
     await remote.until('cancel', 1);
@@ -170,8 +172,7 @@ describe('a call that a handler makes', () => {
     const remote = new ScriptedRemote();
     const folder = aFolder();
     const first = await site(remote, { folder });
-    const { taskId } = await start(first.tasks, 'parent', { tools: ['x'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(first, remote, 'x');
     await pass(first.clock, 60_000, 1_000);
     await first.client.close();
     await first.tasks.engine.cancel(taskId, LOCAL_PRINCIPAL, 'not needed');
@@ -232,8 +233,7 @@ describe('what such a call asks', () => {
 
   async function asking(remote: ScriptedRemote, options: Parameters<typeof site>[1] = {}) {
     const here = await site(remote, options);
-    const { taskId } = await start(here.tasks, 'parent', { tools: ['x'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(here, remote, 'x');
     remote.change('task-1', { status: 'input_required', questions: new Map([['branch', form]]) });
     await pass(here.clock, 2_000);
     return { here, taskId };
@@ -263,8 +263,7 @@ describe('what such a call asks', () => {
     const remote = new ScriptedRemote();
     const folder = aFolder();
     const first = await site(remote, { folder });
-    const { taskId } = await start(first.tasks, 'parent', { tools: ['x'] });
-    await remote.until('start', 1);
+    const { taskId } = await calling(first, remote, 'x');
     await pass(first.clock, 300_000, 1_000);
     remote.change('task-1', { status: 'input_required', questions: new Map([['branch', form]]) });
     await pass(first.clock, 120_000, 1_000);

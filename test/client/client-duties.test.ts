@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Call, openTaskClient } from '../../src/client/index.ts';
+import { type Call, type ConnectedServer, openTaskClient } from '../../src/client/index.ts';
 import { text } from '../../src/engine/index.ts';
 import { decodeTask } from '../../src/wire/rev-sep-1686/client.ts';
 import { LegacyPeer } from '../server/legacy-peer.ts';
@@ -36,6 +36,23 @@ function slow() {
     { server: { firstDraft: true } },
   );
   return { served, gate };
+}
+
+/** A client on a server that does as it is told, and tells tasks so. */
+const speaking = (revision: ScriptedRemote['revision']) =>
+  stage({
+    prepare: (remote) => {
+      remote.revision = revision;
+    },
+  });
+
+/** A call that has become a task. */
+async function followed(server: ConnectedServer, remote: ScriptedRemote): Promise<Call> {
+  const before = remote.count('start');
+  const call = await server.callTool({ name: 'x' });
+  await remote.until('start', before + 1);
+  await settled();
+  return call;
 }
 
 describe('a client in 2025-11-25', () => {
@@ -92,14 +109,8 @@ describe('a client in 2025-11-25', () => {
   });
 
   it('does not ask for a task again that it cancelled [G2-C-19]', async () => {
-    const { server, remote, clock } = await stage({
-      prepare: (remote) => {
-        remote.revision = '2025-11-25';
-      },
-    });
-    const call = await server.callTool({ name: 'x' });
-    await remote.until('start', 1);
-    await settled();
+    const { server, remote, clock } = await speaking('2025-11-25');
+    const call = await followed(server, remote);
     await call.cancel();
     await remote.until('cancel', 1);
     remote.tasks.clear(); // Servers may forget it at once.
@@ -136,14 +147,8 @@ describe('a client of the first draft', () => {
   });
 
   it('looks after a cancel until the task is cancelled, for a reasonable while [G1-C-11]', async () => {
-    const { server, remote, clock } = await stage({
-      prepare: (remote) => {
-        remote.revision = 'SEP-1686';
-      },
-    });
-    const heeded = await server.callTool({ name: 'x' });
-    await remote.until('start', 1);
-    await settled();
+    const { server, remote, clock } = await speaking('SEP-1686');
+    const heeded = await followed(server, remote);
     await heeded.cancel();
     await remote.until('cancel', 1);
     await settled();
@@ -152,9 +157,7 @@ describe('a client of the first draft', () => {
     await pass(clock, 3_000);
     expect((await heeded.refresh()).end).toEqual({ kind: 'cancelled', reason: 'as asked' });
 
-    const ignored = await server.callTool({ name: 'x' });
-    await remote.until('start', 2);
-    await settled();
+    const ignored = await followed(server, remote);
     await ignored.cancel();
     await pass(clock, 60_000, 1_000);
     expect((await ignored.refresh()).end).toEqual({ kind: 'cancelled' });
@@ -188,16 +191,8 @@ describe('a client in 2026-07-28', () => {
 });
 
 describe('calls that have to do with each other', () => {
-  async function related(protocol?: ScriptedRemote['revision']) {
-    return stage({
-      prepare: (remote) => {
-        if (protocol !== undefined) remote.revision = protocol;
-      },
-    });
-  }
-
   it('name tasks by the ids that their server gave, as the host says [G3D-C-02] [G3D-C-03]', async () => {
-    const { client, server, remote, clock } = await related();
+    const { client, server, remote, clock } = await stage();
     const first = await server.callTool({ name: 'build' });
     const second = await server.callTool({ name: 'test' });
     await remote.until('start', 2);

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConnectTarget, openTaskClient, type TaskClient } from '../../src/client/index.ts';
+import { freePort } from '../support/free-port.ts';
 import { journalFile } from './support.ts';
 
 // The reference server of the MCP project, as npm has it, in a process of its own. Its tasks are those of 2025-11-25, kept in
@@ -12,15 +12,6 @@ import { journalFile } from './support.ts';
 
 const program = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
 const INTERPRETATION = 'snake';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 interface Running {
   child: ChildProcess;
