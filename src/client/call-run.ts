@@ -1,9 +1,7 @@
 import { type Clock, type Logger, type Question, type RandomSource, shortId, unreachable } from '../core/index.ts';
 import { persistently } from '../engine/persistently.ts';
 import { isOver } from '../wire/peer-task.ts';
-import { CallAsked } from './call-asked.ts';
 import { CallPace } from './call-pace.ts';
-import type { CallQuestions } from './call-questions.ts';
 import {
   type CallEnd,
   type CallEvent,
@@ -15,9 +13,11 @@ import {
   unknownEnd,
 } from './call-state.ts';
 import { type Trouble, troubleOf } from './call-trouble.ts';
+import type { Lanes, Turn } from './groups/lanes.ts';
 import type { CallRecord, HeldCall, Hold, Journal } from './journal/journal.ts';
-import type { Lanes, Turn } from './lanes.ts';
 import { type PollLimits, pollDelayMs } from './poll-delay.ts';
+import { CallAsked } from './questions/call-asked.ts';
+import type { CallQuestions } from './questions/call-questions.ts';
 import type { Outcome, RemoteTask, Started } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 import type { LiveFacts } from './snapshot.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/index.ts';
 import { Watchers } from '../engine/watchers.ts';
 import { ClientClosedError } from './errors.ts';
-import { Gathering } from './gathering.ts';
+import { Gathering } from './groups/gathering.ts';
 import { KeepAlive } from './keep-alive.ts';
 
 const INBOX = 'inbox';

@@ -1,9 +1,9 @@
 import type { Clock, Logger, RandomSource } from '../core/index.ts';
 import { CallRun } from './call-run.ts';
 import type { Changes } from './changes.ts';
+import type { Parents } from './children/parents.ts';
+import { Lanes } from './groups/lanes.ts';
 import type { HeldCall, Journal } from './journal/journal.ts';
-import { Lanes } from './lanes.ts';
-import type { Parents } from './parents.ts';
 import type { PollLimits } from './poll-delay.ts';
 import type { ServerDesk } from './server-desk.ts';
 

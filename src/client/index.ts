@@ -11,7 +11,7 @@ export type { AgentImage } from './agents/words.ts';
 export type { Call } from './call.ts';
 export type { CallLogOptions, CallUpdate } from './call-log.ts';
 export type { CallEnd } from './call-state.ts';
-export { type ChildOptions, callTool } from './children.ts';
+export { type ChildOptions, callTool } from './children/children.ts';
 export {
   type ConnectTarget,
   type ListCallsOptions,
@@ -46,11 +46,11 @@ export {
   type ExtTasksParts,
   forExtTasks,
 } from './ext-tasks.ts';
-export type { CallGroup, GroupEnd, ResultsOptions } from './group.ts';
-export type { GroupedCall, GroupOptions } from './group-calls.ts';
-export type { GroupProgress } from './group-progress.ts';
+export type { CallGroup, GroupEnd, ResultsOptions } from './groups/group.ts';
+export type { GroupedCall, GroupOptions } from './groups/group-calls.ts';
+export type { GroupProgress } from './groups/group-progress.ts';
+export type { RaceWon } from './groups/race.ts';
 export type { Completion } from './inbox.ts';
-export type { RaceWon } from './race.ts';
 export type {
   AskedBy,
   OnQuestion,

@@ -8,16 +8,16 @@ import {
   type Question,
   type RandomSource,
   Recent,
-} from '../core/index.ts';
-import { decodeQuestion, encodeReply } from '../wire/asked.ts';
-import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
-import type { TaskRequest } from '../wire/rev2025-11-25/client-tasks.ts';
+} from '../../core/index.ts';
+import { decodeQuestion, encodeReply } from '../../wire/asked.ts';
+import { relatedTaskOf } from '../../wire/rev2025-11-25/client.ts';
+import type { TaskRequest } from '../../wire/rev2025-11-25/client-tasks.ts';
+import type { Connection } from '../connection.ts';
+import { retryDelay } from '../poll-delay.ts';
+import type { OnQuestion } from '../remote.ts';
+import { RemoteUnreachableError } from '../remote-errors.ts';
 import type { AskedTasks, Reply } from './asked-tasks.ts';
-import type { Connection } from './connection.ts';
 import { fitting } from './misfit.ts';
-import { retryDelay } from './poll-delay.ts';
-import type { OnQuestion } from './remote.ts';
-import { RemoteUnreachableError } from './remote-errors.ts';
 
 /** Of so many questions it is remembered what they were answered with, in case they come again. */
 const MAX_REMEMBERED = 1_000;

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../core/index.ts';
-import { type Call, resultOf } from './call.ts';
+import type { JsonObject } from '../../core/index.ts';
+import { type Call, resultOf } from '../call.ts';
 import type { CallGroup } from './group.ts';
 
 /** The call that was first, and its result. */

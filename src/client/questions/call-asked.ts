@@ -1,7 +1,7 @@
-import type { Logger, Question } from '../core/index.ts';
+import type { Logger, Question } from '../../core/index.ts';
+import type { CallRecord, Journal } from '../journal/journal.ts';
+import type { ServerDesk } from '../server-desk.ts';
 import { CallQuestions } from './call-questions.ts';
-import type { CallRecord, Journal } from './journal/journal.ts';
-import type { ServerDesk } from './server-desk.ts';
 
 export interface CallAskedParts {
   journal: Journal;

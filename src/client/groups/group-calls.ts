@@ -1,10 +1,10 @@
-import type { RandomSource } from '../core/index.ts';
-import { Call } from './call.ts';
-import type { Changes } from './changes.ts';
-import { type CallOptions, type ConnectedServer, letters, type ToolCall } from './connected-server.ts';
-import { CallNotFoundError } from './errors.ts';
+import type { RandomSource } from '../../core/index.ts';
+import { Call } from '../call.ts';
+import type { Changes } from '../changes.ts';
+import { type CallOptions, type ConnectedServer, letters, type ToolCall } from '../connected-server.ts';
+import { CallNotFoundError } from '../errors.ts';
+import type { CallRecord, HeldCall, Journal, NewCall } from '../journal/journal.ts';
 import { CallGroup } from './group.ts';
-import type { CallRecord, HeldCall, Journal, NewCall } from './journal/journal.ts';
 
 /** A call of several. */
 export interface GroupedCall extends ToolCall, Pick<CallOptions, 'ttlMs' | 'idempotencyKey'> {

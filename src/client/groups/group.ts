@@ -1,10 +1,10 @@
-import type { JsonObject } from '../core/index.ts';
-import { type Call, resultOf } from './call.ts';
-import type { CallEnd } from './call-state.ts';
-import type { Changes } from './changes.ts';
-import { CallNotFoundError } from './errors.ts';
+import type { JsonObject } from '../../core/index.ts';
+import { type Call, resultOf } from '../call.ts';
+import type { CallEnd } from '../call-state.ts';
+import type { Changes } from '../changes.ts';
+import { CallNotFoundError } from '../errors.ts';
+import type { CallSnapshot } from '../snapshot.ts';
 import { type GroupProgress, progressOf } from './group-progress.ts';
-import type { CallSnapshot } from './snapshot.ts';
 
 /** A call of a group that has ended, and how. */
 export interface GroupEnd {

@@ -1,5 +1,5 @@
-import { type Clock, isTerminalStatus, type Logger, type TaskId } from '../core/index.ts';
-import type { Tasks } from '../engine/index.ts';
+import { type Clock, isTerminalStatus, type Logger, type TaskId } from '../../core/index.ts';
+import type { Tasks } from '../../engine/index.ts';
 
 export interface ParentsParts {
   tasks: Tasks;

@@ -1,13 +1,13 @@
-import { DEFAULTS, type JsonObject, shortId } from '../core/index.ts';
-import { type ChildSupport, supportOf } from '../engine/child-support.ts';
-import type { TaskContext } from '../engine/index.ts';
-import { resultOf } from './call.ts';
-import type { CallEnd } from './call-state.ts';
+import { DEFAULTS, type JsonObject, shortId } from '../../core/index.ts';
+import { type ChildSupport, supportOf } from '../../engine/child-support.ts';
+import type { TaskContext } from '../../engine/index.ts';
+import { resultOf } from '../call.ts';
+import type { CallEnd } from '../call-state.ts';
+import type { CallOptions, ConnectedServer } from '../connected-server.ts';
+import { CallNotFoundError, ClientClosedError } from '../errors.ts';
+import { fingerprint } from '../fingerprint.ts';
+import type { CallSnapshot } from '../snapshot.ts';
 import { ChildQuestions } from './child-questions.ts';
-import type { CallOptions, ConnectedServer } from './connected-server.ts';
-import { CallNotFoundError, ClientClosedError } from './errors.ts';
-import { fingerprint } from './fingerprint.ts';
-import type { CallSnapshot } from './snapshot.ts';
 
 export type ChildOptions = Pick<CallOptions, 'ttlMs'>;
 

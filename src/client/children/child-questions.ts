@@ -1,9 +1,9 @@
-import type { Answer, Question } from '../core/index.ts';
-import type { ChildSupport } from '../engine/child-support.ts';
-import type { TaskContext } from '../engine/index.ts';
-import type { ConnectedServer } from './connected-server.ts';
-import { CallNotFoundError, ClientClosedError } from './errors.ts';
-import { fingerprint } from './fingerprint.ts';
+import type { Answer, Question } from '../../core/index.ts';
+import type { ChildSupport } from '../../engine/child-support.ts';
+import type { TaskContext } from '../../engine/index.ts';
+import type { ConnectedServer } from '../connected-server.ts';
+import { CallNotFoundError, ClientClosedError } from '../errors.ts';
+import { fingerprint } from '../fingerprint.ts';
 
 export interface ChildQuestionsParts {
   task: TaskContext;

@@ -1,4 +1,4 @@
-import type { Watchers } from '../engine/watchers.ts';
+import type { Watchers } from '../../engine/watchers.ts';
 
 /** Which of several calls have changed, gathered from the moment it is made until somebody asks. */
 export class Gathering {

@@ -1,5 +1,5 @@
-import type { Answer, Question } from '../core/index.ts';
-import { answerProblem } from '../engine/form-schema.ts';
+import type { Answer, Question } from '../../core/index.ts';
+import { answerProblem } from '../../engine/form-schema.ts';
 
 /**
  * What is wrong with an answer, in words that name the field; `undefined` if nothing is, or the server's schema is none that could be

@@ -1,8 +1,8 @@
-import { type Answer, canonicalJson, type JsonValue, type Logger, type Question } from '../core/index.ts';
-import { CallAnswerInvalidError } from './errors.ts';
-import type { Journal } from './journal/journal.ts';
+import { type Answer, canonicalJson, type JsonValue, type Logger, type Question } from '../../core/index.ts';
+import { CallAnswerInvalidError } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { OnQuestion } from '../remote.ts';
 import { misfit } from './misfit.ts';
-import type { OnQuestion } from './remote.ts';
 
 export interface CallQuestionsParts {
   journal: Journal;

@@ -1,12 +1,12 @@
-import { type Answer, canonicalJson, type JsonValue, type Question } from '../core/index.ts';
-import type { CallRun } from './call-run.ts';
-import type { Changes } from './changes.ts';
-import { ClientClosedError } from './errors.ts';
-import { fingerprint } from './fingerprint.ts';
-import type { Following } from './following.ts';
-import type { Journal } from './journal/journal.ts';
-import type { OnQuestion } from './remote.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { type Answer, canonicalJson, type JsonValue, type Question } from '../../core/index.ts';
+import type { CallRun } from '../call-run.ts';
+import type { Changes } from '../changes.ts';
+import { ClientClosedError } from '../errors.ts';
+import { fingerprint } from '../fingerprint.ts';
+import type { Following } from '../following.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { OnQuestion } from '../remote.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 export interface AskedOnTheWayParts {
   server: string;

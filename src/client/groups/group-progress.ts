@@ -1,4 +1,4 @@
-import type { CallSnapshot } from './snapshot.ts';
+import type { CallSnapshot } from '../snapshot.ts';
 
 /** How far several calls are. `waiting`, `running`, `completed`, `failed` and `cancelled` add up to `total`. */
 export interface GroupProgress {

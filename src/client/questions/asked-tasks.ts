@@ -10,14 +10,14 @@ import {
   type RpcErrorObject,
   TaskError,
   type TerminalState,
-} from '../core/index.ts';
-import type { Definition } from '../engine/definition.ts';
-import { createTasks, type Tasks } from '../engine/index.ts';
-import { sqliteStore } from '../store/sqlite/sqlite-store.ts';
-import { decodeQuestion, encodeReply } from '../wire/asked.ts';
-import type { Decoded } from '../wire/decoded.ts';
-import { relatedTaskOf } from '../wire/rev2025-11-25/client.ts';
-import { readTaskRequest, type TaskRequest } from '../wire/rev2025-11-25/client-tasks.ts';
+} from '../../core/index.ts';
+import type { Definition } from '../../engine/definition.ts';
+import { createTasks, type Tasks } from '../../engine/index.ts';
+import { sqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import { decodeQuestion, encodeReply } from '../../wire/asked.ts';
+import type { Decoded } from '../../wire/decoded.ts';
+import { relatedTaskOf } from '../../wire/rev2025-11-25/client.ts';
+import { readTaskRequest, type TaskRequest } from '../../wire/rev2025-11-25/client-tasks.ts';
 import {
   decodeCursor,
   decodeTask,
@@ -33,10 +33,10 @@ import {
   notCancellable,
   REVISION,
   statusOf,
-} from '../wire/rev2025-11-25/index.ts';
-import { Seal } from '../wire/seal.ts';
+} from '../../wire/rev2025-11-25/index.ts';
+import { Seal } from '../../wire/seal.ts';
+import type { OnQuestion } from '../remote.ts';
 import { fitting } from './misfit.ts';
-import type { OnQuestion } from './remote.ts';
 
 export type Reply = { result: JsonObject } | { error: RpcErrorObject };
 
