@@ -38,7 +38,8 @@ async function run(args: string[], stdin?: string) {
 /** At a terminal: what is written to it is typed, both outputs are the screen. */
 function atTerminal(...args: string[]) {
   const quoted = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ');
-  const { child, text, ended } = start('script', ['-qfec', quoted, '/dev/null']);
+  // `exec`: a shell that stays in between, as dash does, dies of the Ctrl-C and hides our exit code.
+  const { child, text, ended } = start('script', ['-qfec', `exec ${quoted}`, '/dev/null']);
   const shows = (words: string) => until(words, () => (text.stdout.includes(words) ? true : undefined));
   return { type: (keys: string) => child.stdin.write(keys), screen: text, ended, shows };
 }
