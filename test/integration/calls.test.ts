@@ -12,7 +12,13 @@ let place: Place;
 let env: NodeJS.ProcessEnv;
 beforeEach(() => {
   place = aPlace();
-  env = { ...process.env, XDG_STATE_HOME: join(place.folder, 'state'), NO_COLOR: '1', LONGCALL_JOURNAL: '' };
+  env = {
+    ...process.env,
+    XDG_STATE_HOME: join(place.folder, 'state'),
+    NO_COLOR: '1',
+    SHELL: '/bin/sh',
+    LONGCALL_JOURNAL: '',
+  };
 });
 
 function start(program: string, args: string[]) {
