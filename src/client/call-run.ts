@@ -63,6 +63,7 @@ export class CallRun {
   readonly #hold: Hold;
   readonly #parts: CallRunParts;
   readonly #over = new AbortController();
+  readonly #unwanted = new AbortController();
   /** Facts that are worth telling and not worth writing down. */
   readonly live: LiveFacts = {};
   #state: OpenCall;
@@ -157,6 +158,7 @@ export class CallRun {
 
   requestCancel(): void {
     this.#cancelRequested = true;
+    this.#unwanted.abort(interrupted);
     this.#asked.stop();
     this.#pace.atOnce();
     this.#reading?.abort(interrupted); // Its status is nobody's concern any more.
@@ -233,6 +235,7 @@ export class CallRun {
         ...(traceparent !== undefined && { traceparent }),
         ...(related !== undefined && { relatedTaskIds: related }),
         signal: this.#over.signal,
+        unwanted: this.#unwanted.signal,
         onProgress: (progress) => {
           this.live.progress = progress;
           this.#parts.changed();

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import {
   type Clock,
   isJsonObject,
+  type JsonObject,
   type Logger,
   type RandomSource,
   type RequestorAbilities,
@@ -19,6 +20,7 @@ import { firstDraft } from './dialects/first-draft.ts';
 import { plain } from './dialects/plain.ts';
 import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
+import { hearGeneral, type Link, type LinkLine, type LinkRequest, passOn } from './link.ts';
 import { AskedTasks } from './questions/asked-tasks.ts';
 import { answerQuestions, nothingAnswered } from './questions/questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
@@ -72,8 +74,11 @@ interface Line extends Dialled {
   dialect: Dialect;
   repeatable: boolean;
   name: string | undefined;
+  link: LinkLine;
   hangUp: () => void;
 }
+
+type GeneralListener = (method: string, params: JsonObject) => void;
 
 interface Watcher {
   taskIds: readonly string[];
@@ -89,6 +94,8 @@ class Server {
   /** The one that was there last: what it said of itself holds until another is. */
   #last: Line | undefined;
   readonly #watchers = new Set<Watcher>();
+  readonly #hearers = new Map<GeneralListener, () => void>();
+  readonly #reconnected = new Set<() => void>();
   readonly #answered = nothingAnswered();
   /** Questions that are tasks outlive the connection they came on. */
   #asked: AskedTasks | undefined;
@@ -118,6 +125,7 @@ class Server {
       get origin() {
         return last().name ?? '';
       },
+      link: this.#link(last),
       listTools: (options) => on((dialect) => dialect.listTools(options)),
       start: (request) => on((dialect) => dialect.start(request)),
       get: (taskId, options) => on((dialect) => dialect.get(taskId, options)),
@@ -130,6 +138,43 @@ class Server {
       }),
       ...(watch !== undefined && { watch: (...what) => this.#watch(...what) }),
       [Symbol.asyncDispose]: () => this.#close(),
+    };
+  }
+
+  #link(last: () => Line): Link {
+    return {
+      get era() {
+        return last().link.era;
+      },
+      get version() {
+        return last().link.version;
+      },
+      get capabilities() {
+        const declared: unknown = last().client.getServerCapabilities();
+        return isJsonObject(declared) ? declared : {};
+      },
+      get serverInfo() {
+        const info: unknown = last().client.getServerVersion();
+        return isJsonObject(info) ? info : undefined;
+      },
+      get instructions() {
+        return last().client.getInstructions();
+      },
+      request: (method: string, params: JsonObject, options?: LinkRequest) =>
+        this.#onLine(({ link }) => passOn(link, method, params, options)),
+      notify: (method: string, params: JsonObject) =>
+        this.#onLine(({ connection }) => connection.notify(method, params)),
+      onNotification: (listener: GeneralListener) => {
+        this.#hearers.set(listener, hearGeneral(last().connection, listener));
+        return () => {
+          this.#hearers.get(listener)?.();
+          this.#hearers.delete(listener);
+        };
+      },
+      onReconnect: (listener: () => void) => {
+        this.#reconnected.add(listener);
+        return () => this.#reconnected.delete(listener);
+      },
     };
   }
 
@@ -153,14 +198,18 @@ class Server {
   }
 
   /** Once more on another connection, where the first turned out to be one that its server does not know any more. */
-  async #on<Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> {
-    const { dialect, connection } = await this.line();
+  #on<Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> {
+    return this.#onLine(({ dialect }) => does(dialect));
+  }
+
+  async #onLine<Value>(does: (line: Line) => Promise<Value>): Promise<Value> {
+    const line = await this.line();
     try {
-      return await does(dialect);
+      return await does(line);
     } catch (error) {
       const unheard = error instanceof RemoteUnreachableError && !error.mayHaveRun;
-      if (!unheard || !connection.closed || 'client' in this.#options) throw error;
-      return await does((await this.line()).dialect);
+      if (!unheard || !line.connection.closed || 'client' in this.#options) throw error;
+      return await does(await this.line());
     }
   }
 
@@ -207,12 +256,15 @@ class Server {
           });
     const dialect = modern ? tasksExtension(speaking) : await dialectOf(speaking, this.#options.firstDraft ?? false);
     const name = originOf(this.#options, client);
-    const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, hangUp };
+    const link: LinkLine = { ...speaking, era: modern ? 'modern' : 'legacy' };
+    const line = { ...dialled, connection, dialect, repeatable: speaking.repeatable, name, link, hangUp };
     const before = this.#last;
     this.#last = line;
     before?.hangUp();
     if (before?.own === true) await before.client.close().catch(() => undefined); // It is closed, or its server gone.
     for (const watcher of this.#watchers) this.#follow(watcher, line);
+    for (const listener of this.#hearers.keys()) this.#hearers.set(listener, hearGeneral(connection, listener));
+    if (before !== undefined) for (const listener of this.#reconnected) listener();
     return line;
   }
 

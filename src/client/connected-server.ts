@@ -13,6 +13,7 @@ import type { OpenCall } from './call-state.ts';
 import type { Changes } from './changes.ts';
 import type { Following } from './following.ts';
 import { type CallRecord, type HeldCall, type Journal, type NewCall, taskIdOf } from './journal/journal.ts';
+import type { Link } from './link.ts';
 import type { RemoteRevision, RemoteTool } from './remote.ts';
 import type { ServerDesk } from './server-desk.ts';
 
@@ -97,6 +98,14 @@ export class ConnectedServer {
   /** Where the server is, and the name it gives itself. */
   get origin(): string {
     return this.#parts.desk.remote.origin;
+  }
+
+  /**
+   * What the server has beside tools.
+   * @internal
+   */
+  get link(): Link | undefined {
+    return this.#parts.desk.remote.link;
   }
 
   /**

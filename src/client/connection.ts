@@ -20,6 +20,8 @@ export interface Asking {
   timeoutMs?: number;
   /** The time begins anew with every progress under this token. */
   renewedBy?: unknown;
+  /** Aborted: the answer is not wanted any more, so the server is told to stop, and nobody waits. */
+  unwanted?: AbortSignal | undefined;
   /** Closes the stream of this request when nobody waits any more. On 2026-07-28 that cancels it, before not. */
   hangUp?: boolean;
   /** Sent with this request, where the transport has headers. */
@@ -88,8 +90,9 @@ export class Connection {
    *   {@link RemoteProtocolError} when it makes no sense, or the reason of the signal.
    */
   async request(method: string, params: JsonObject, asking: Asking = {}): Promise<JsonObject> {
-    const { id = this.nextId(), signal, timeoutMs, renewedBy, hangUp = false, headers } = asking;
+    const { id = this.nextId(), signal, timeoutMs, renewedBy, hangUp = false, headers, unwanted } = asking;
     signal?.throwIfAborted();
+    unwanted?.throwIfAborted();
     if (this.#closed) throw new RemoteUnreachableError('the connection is closed', { mayHaveRun: false });
     const stream = new AbortController();
     const { promise, resolve, reject } = withResolvers<JsonObject>();
@@ -98,6 +101,11 @@ export class Connection {
       if (hangUp) stream.abort(reason);
     };
     const aborted = (): void => giveUp(signal?.reason);
+    const takeBack = (): void => {
+      reject(unwanted?.reason);
+      stream.abort(unwanted?.reason); // On 2026-07-28 over HTTP that says it; elsewhere this does.
+      this.notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
+    };
     const late = (): void =>
       giveUp(new RemoteUnreachableError(`no answer to ${method} within ${timeoutMs} ms`, { mayHaveRun: true }));
     let timer: Timer | undefined;
@@ -108,6 +116,7 @@ export class Connection {
     wait();
     const unlisten = renewedBy === undefined ? () => {} : this.listen(hearing(renewedBy, wait));
     signal?.addEventListener('abort', aborted);
+    unwanted?.addEventListener('abort', takeBack);
     this.#waiting.set(id, { resolve, reject });
     const onRequestStreamEnd = (): void =>
       reject(new RemoteUnreachableError(`the stream of ${method} ended without an answer`, { mayHaveRun: true }));
@@ -122,6 +131,7 @@ export class Connection {
       timer?.cancel();
       unlisten();
       signal?.removeEventListener('abort', aborted);
+      unwanted?.removeEventListener('abort', takeBack);
     }
   }
 

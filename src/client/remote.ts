@@ -2,6 +2,7 @@ import type { Answer, JsonObject, Question, TaskProgress } from '../core/index.t
 import type { Outcome, PeerStatus, PeerTask } from '../wire/peer-task.ts';
 import type { PeerTool } from '../wire/peer-tool.ts';
 import type { TaskLogPage } from '../wire/task-log.ts';
+import type { Link } from './link.ts';
 
 export type { Outcome };
 export type RemoteStatus = PeerStatus;
@@ -33,6 +34,11 @@ export interface StartRequest {
   traceparent?: string;
   /** Gives up waiting for the answer; cancels nothing by itself. */
   signal?: AbortSignal;
+  /**
+   * Aborted: the call is to be cancelled. One that has no task, and is not answered, is taken back; whatever became of it then, its
+   * outcome is `cancelled`.
+   */
+  unwanted?: AbortSignal;
   /** What the server says before it answers. */
   onProgress?: (progress: TaskProgress) => void;
 }
@@ -69,6 +75,8 @@ export interface Remote extends AsyncDisposable {
   readonly repeatable: boolean;
   /** Shown with questions: where the server is, and the name it gives itself. */
   readonly origin: string;
+  /** What the server has beside tools, as it is. Absent where the remote is no connection of ours. */
+  readonly link?: Link;
   /** All tools, as the server lists them now. */
   listTools(options?: { signal?: AbortSignal }): Promise<RemoteTool[]>;
   start(request: StartRequest): Promise<Started>;

@@ -16,7 +16,7 @@ import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../rem
 import { listTools } from '../tool-list.ts';
 
 /** How a connected server is spoken to: all of {@link Remote} that depends on its generation of tasks. */
-export type Dialect = Omit<Remote, 'origin' | 'repeatable' | typeof Symbol.asyncDispose>;
+export type Dialect = Omit<Remote, 'origin' | 'repeatable' | 'link' | typeof Symbol.asyncDispose>;
 
 /** What every dialect works with. */
 export interface Speaking {
@@ -89,6 +89,17 @@ const REFUSALS: ReadonlySet<number> = new Set([
 export function failedOutcome(error: unknown): Outcome {
   if (!(error instanceof RemoteRefusedError) || REFUSALS.has(error.rpcCode)) throw error;
   return { status: 'failed', error: error.rpc };
+}
+
+const takenBack: Outcome = {
+  status: 'cancelled',
+  reason: 'cancelled while it ran; the server was told, and whether it stopped in time is not known',
+};
+
+/** How a call ended that was not answered with a result. @throws as {@link failedOutcome} */
+export function endedOtherwise(error: unknown, { unwanted }: StartRequest): Started {
+  const outcome = unwanted?.aborted === true && error === unwanted.reason ? takenBack : failedOutcome(error);
+  return { kind: 'immediate', outcome };
 }
 
 /** Lists tools over a connection as it is. */

@@ -4,7 +4,7 @@ import { RemoteGoneError } from '../remote-errors.ts';
 import {
   answeredWhereAsked,
   type Dialect,
-  failedOutcome,
+  endedOtherwise,
   immediate,
   listing,
   metaOf,
@@ -23,14 +23,18 @@ export function plain(speaking: Speaking): Dialect {
     revision: 'none',
     ...listing(speaking),
     async start(wanted) {
-      const { name, arguments: args, signal, onProgress } = wanted;
+      const { name, arguments: args, signal, unwanted, onProgress } = wanted;
       const id = connection.nextId();
       const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
       try {
-        const result = await connection.request('tools/call', { name, arguments: args, _meta }, { id, signal });
+        const result = await connection.request(
+          'tools/call',
+          { name, arguments: args, _meta },
+          { id, signal, unwanted },
+        );
         return immediate(read(decodeResult(result)));
       } catch (error) {
-        return { kind: 'immediate', outcome: failedOutcome(error) };
+        return endedOtherwise(error, wanted);
       } finally {
         tokens.answered(id);
       }

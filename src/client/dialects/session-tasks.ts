@@ -9,7 +9,7 @@ import { ToolSupport } from '../tool-support.ts';
 import {
   answeredWhereAsked,
   type Dialect,
-  failedOutcome,
+  endedOtherwise,
   immediate,
   isInvalidParams,
   listing,
@@ -34,12 +34,13 @@ export function sessionTasks(speaking: Speaking): Dialect {
 
   const call = async (wanted: StartRequest, asTask: boolean): Promise<Started> => {
     const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
+    const unwanted = asTask ? undefined : wanted.unwanted; // A task has an id to be cancelled by, in a moment.
     const id = connection.nextId();
     const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
     const params: JsonObject = { name, arguments: args, ...(asTask && encodeWish(ttlMs)), _meta };
     let taskId: string | undefined;
     try {
-      const said = await connection.request('tools/call', params, { id, signal });
+      const said = await connection.request('tools/call', params, { id, signal, unwanted });
       if (!asTask) return immediate(read(decodeResult(said)));
       const answer = read(decodeCallAnswer(said));
       if (answer.kind === 'result') return immediate(answer.result);
@@ -56,14 +57,14 @@ export function sessionTasks(speaking: Speaking): Dialect {
     try {
       return await call(wanted, asTask);
     } catch (error) {
-      if (!saysOtherwise(error)) return { kind: 'immediate', outcome: failedOutcome(error) };
+      if (!saysOtherwise(error)) return endedOtherwise(error, wanted);
       // Nothing was done: there is no such tool, or it is one that is called the other way since its server last listed it.
       tools.forget();
       if ((await mayBeTask()) === asTask) throw error;
       try {
         return await call(wanted, !asTask);
       } catch (again) {
-        return { kind: 'immediate', outcome: failedOutcome(again) };
+        return endedOtherwise(again, wanted);
       }
     }
   };

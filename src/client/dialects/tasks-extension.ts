@@ -26,7 +26,7 @@ import { listTools } from '../tool-list.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import {
   type Dialect,
-  failedOutcome,
+  endedOtherwise,
   immediate,
   isInvalidParams,
   logReader,
@@ -74,7 +74,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
   };
 
   const start = async (wanted: StartRequest): Promise<Started> => {
-    const { name, arguments: args, relatedTaskIds = [], signal, onProgress } = wanted;
+    const { name, arguments: args, relatedTaskIds = [], signal, unwanted, onProgress } = wanted;
     let round: JsonObject = {};
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds += 1) {
       const id = connection.nextId();
@@ -82,7 +82,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
       let taskId: string | undefined;
       try {
         // Not hung up on when its caller gives up: that would cancel what may be running.
-        const result = await call({ name, arguments: args, ...round, _meta }, { id, signal });
+        const result = await call({ name, arguments: args, ...round, _meta }, { id, signal, unwanted });
         const answer = read(decodeCallAnswer(result));
         if (answer.kind === 'result') return immediate(answer.result);
         if (answer.kind === 'task') {
@@ -90,10 +90,10 @@ export function tasksExtension(speaking: Speaking): Dialect {
           taskId = answer.task.taskId;
           return { kind: 'task', task: answer.task };
         }
-        const responses = await answersTo(answer.questions, signal);
+        const responses = await answersTo(answer.questions, anyOf(signal, unwanted));
         round = encodeRound(responses, answer.state);
       } catch (error) {
-        return { kind: 'immediate', outcome: failedOutcome(error) };
+        return endedOtherwise(error, wanted);
       } finally {
         tokens.answered(id, taskId);
       }
@@ -192,4 +192,9 @@ export function tasksExtension(speaking: Speaking): Dialect {
         ),
     }),
   };
+}
+
+function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
 }
