@@ -64,6 +64,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     isToolResult: host.isToolResult,
     offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks) : undefined,
   };
+  host.begin?.(parts, instance);
   if (!instance.polled) {
     for (const tool of tasks.tools) registerTool(host, tool, parts);
     registerOthers(host, parts);

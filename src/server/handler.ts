@@ -15,6 +15,8 @@ import { gate } from './auth/gate.ts';
 import { closedResponse } from './closed.ts';
 import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
+import { frontHost } from './front/front-host.ts';
+import { FrontServer } from './front/front-server.ts';
 import { hostOn } from './host-v2.ts';
 import { leave } from './leaving.ts';
 import { isAboutTask, legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
@@ -27,6 +29,9 @@ import { troubleLogOf } from './trouble-log.ts';
 
 /** Makes a server for one request (HTTP) or one connection (stdio); its own tools, prompts and resources stay. */
 export type TaskServerFactory = (ctx: Parameters<McpServerFactory>[0]) => McpServer | Promise<McpServer>;
+
+/** The same of servers in front of others. */
+export type FrontFactory = () => FrontServer;
 
 export interface TaskHandlerOptions extends ServingOptions {
   /** Bytes of a request body; larger ones are answered 413. @default 4 MiB */
@@ -50,6 +55,15 @@ export function createTaskHandler(
   tasks: Tasks,
   factory: TaskServerFactory,
   options: TaskHandlerOptions = {},
+): McpHttpHandler {
+  return taskHandler(tasks, factory, options);
+}
+
+/** The same, also for servers in front of others. */
+export function taskHandler(
+  tasks: Tasks,
+  factory: TaskServerFactory | FrontFactory,
+  options: TaskHandlerOptions,
 ): McpHttpHandler {
   const { auth } = options;
   const serving = servingOf(tasks, options, auth?.principal ?? defaultPrincipal('local'));
@@ -102,9 +116,9 @@ function guarded(
 }
 
 /** The factory as the SDK calls it, with tasks attached to what it makes. */
-export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Serving): McpServerFactory {
+export function withTasks(tasks: Tasks, factory: TaskServerFactory | FrontFactory, serving: Serving): McpServerFactory {
   return async (ctx) => {
-    const mcp = await factory(ctx);
+    const made = await factory(ctx);
     const { era, requestInfo, authInfo } = ctx;
     const principal = principalIfKnown(serving.principalOf, authInfo);
     const session =
@@ -112,8 +126,9 @@ export function withTasks(tasks: Tasks, factory: TaskServerFactory, serving: Ser
     // Told by a header that the SDK holds against the body: polls are many, and tools cost time to register.
     const polled = era === 'modern' ? isTaskMethod(requestInfo?.headers.get(METHOD_HEADER)) : isAboutTask(requestInfo);
     const list = principal !== undefined && mayList(principal);
-    attach(hostOn(mcp), tasks, serving, { era, list, session, connected: requestInfo === undefined, polled });
-    return mcp;
+    const host = made instanceof FrontServer ? frontHost(made) : hostOn(made);
+    attach(host, tasks, serving, { era, list, session, connected: requestInfo === undefined, polled });
+    return made instanceof FrontServer ? made.server : made;
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Principal, StandardSchema } from '../core/index.ts';
 import type { RegisteredTaskPrompt, RegisteredTaskResource, RegisteredTaskTool } from '../engine/index.ts';
 import type { Session } from '../wire/rev2025-11-25/index.ts';
+import type { ServingParts } from './parts.ts';
 import type { CallToolResult, ServerContext, Transport } from './sdk.ts';
 
 /** A tool as it is put on a server. */
@@ -82,4 +83,6 @@ export interface Host {
   hears(principal: Principal): boolean;
   /** Whether the SDK takes this for the result of a tool. */
   isToolResult(value: unknown): boolean;
+  /** Told what the instance is served with, once all of that is there. */
+  begin?(parts: ServingParts, instance: { connected: boolean }): void;
 }

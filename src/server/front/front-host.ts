@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { ResourceTemplate } from '@modelcontextprotocol/server';
+import { isJsonObject, type JsonObject } from '../../core/index.ts';
+import { invalidParams } from '../../wire/errors.ts';
+import { relayedMeta, relayedRound } from '../../wire/relayed.ts';
+import * as v25 from '../../wire/rev2025-11-25/index.ts';
+import { earlierRounds } from '../../wire/rev2026-07-28/index.ts';
+import { type Caller, callerOf, sessionIdOf } from '../caller.ts';
+import type { Host } from '../host.ts';
+import type { ServingParts } from '../parts.ts';
+import { answerTo, asThrown } from '../rpc-error.ts';
+import type { ServerContext, Transport } from '../sdk.ts';
+import { askOn } from './asking.ts';
+import type { FrontCall, FrontConnection } from './front.ts';
+import type { FrontServer } from './front-server.ts';
+import { introduce, sessionCaller } from './introduction.ts';
+import { callOwn, listingOf, type OwnResource, type Registered, withOwnTemplates } from './own-things.ts';
+
+/** Lets anything through. */
+const ANY = { '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) } } as const;
+type Handled = Record<string, unknown>;
+
+/**
+ * A server of the official SDK that others stand behind. Their lists, results and errors go out as they are: nothing of them
+ * is read by the SDK, and nothing held against a schema that is not ours.
+ */
+export function frontHost({ server, front }: FrontServer): Host {
+  const id = randomUUID();
+  const tools = new Map<string, Registered>();
+  const resources: OwnResource[] = [];
+  let serving: ServingParts | undefined;
+  let lasting = false;
+  const parts = (): ServingParts => {
+    if (serving === undefined) throw new Error('the server serves nothing yet');
+    return serving;
+  };
+  const caller = (ctx: ServerContext): Caller => callerOf(ctx, parts().peer, parts().principalOf);
+
+  const list = async (ctx: ServerContext): Promise<Handled> => {
+    const { companions } = parts();
+    const { tools: theirs } = await front.view(caller(ctx));
+    const listed = [...theirs].map(([name, { listing, relay }]) => {
+      const execution = relay === undefined ? tools.get(name)?.tool.execution : undefined;
+      const { execution: _theirs, ...rest } = listing;
+      return execution === undefined ? rest : { ...rest, execution: { ...execution } };
+    });
+    const ours = [...companions].filter((name) => !theirs.has(name)).map((name) => listingOf(name, tools.get(name)));
+    return { tools: [...listed, ...ours] };
+  };
+
+  const call = async (params: JsonObject, ctx: ServerContext): Promise<Handled> => {
+    const { name, arguments: args = {} } = params;
+    if (typeof name !== 'string') throw asThrown(invalidParams('params.name: expected a string'));
+    if (!isJsonObject(args)) throw asThrown(invalidParams('params.arguments: expected an object'));
+    const own = parts().companions.has(name) ? tools.get(name) : undefined;
+    if (own !== undefined) return callOwn(name, own, args, ctx);
+    const tool = (await front.view(caller(ctx))).tools.get(name);
+    if (tool === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
+    if (tool.relay !== undefined) {
+      if (parts().peer.era === 'legacy' && v25.keptTask(ctx.mcpReq._meta) !== undefined) {
+        throw asThrown(v25.methodNotFound(`tool ${name} never runs as a task; call it without a task`));
+      }
+      return tool.relay(frontCall(params, ctx));
+    }
+    const registered = tools.get(name);
+    if (registered === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
+    return callOwn(name, registered, args, ctx);
+  };
+
+  const readOwn = async (uri: unknown, ctx: ServerContext): Promise<Handled | undefined> => {
+    if (typeof uri !== 'string') return undefined;
+    for (const { template, mimeType, read } of resources) {
+      const variables = template.uriTemplate.match(uri);
+      if (variables === null) continue;
+      const text = await read(new URL(uri), variables, ctx);
+      if (text === undefined) throw asThrown({ ...invalidParams(`Resource not found: ${uri}`), data: { uri } });
+      return { contents: [{ uri, mimeType, text }] };
+    }
+    return undefined;
+  };
+
+  const frontCall = (params: JsonObject, ctx: ServerContext): FrontCall => {
+    const { peer } = parts();
+    const token = ctx.mcpReq._meta?.progressToken;
+    const { answers, state } = earlierRounds(ctx.mcpReq);
+    const related = { relatedRequestId: ctx.mcpReq.id };
+    return {
+      params,
+      caller: caller(ctx),
+      sessionId: sessionIdOf(peer),
+      meta: relayedMeta(ctx.mcpReq._meta),
+      round: relayedRound(answers, state),
+      signal: ctx.mcpReq.signal,
+      ...(token !== undefined && {
+        onProgress: (progress: JsonObject) => {
+          const told = { ...progress, progressToken: token };
+          ctx.mcpReq.notify({ method: 'notifications/progress', params: told }).catch(() => {}); // It is gone.
+        },
+      }),
+      notify: (method, told) => ctx.mcpReq.notify({ method, params: told }),
+      ...(peer.era === 'legacy' && {
+        ask: (method: string, asked: JsonObject, signal: AbortSignal) => askOn(server, method, asked, signal, related),
+      }),
+    };
+  };
+
+  const serve = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Handled> => {
+    if (method === 'tools/list') return list(ctx);
+    if (method === 'tools/call') return call(params, ctx);
+    if (method === 'resources/read') {
+      const own = await readOwn(params.uri, ctx);
+      if (own !== undefined) return own;
+    }
+    const view = await front.view(caller(ctx));
+    const answer = await view.serve(method, frontCall(params, ctx));
+    if (answer === undefined) throw asThrown(v25.methodNotFound(`Method not found: ${method}`));
+    return method === 'resources/templates/list' ? withOwnTemplates(answer, resources) : answer;
+  };
+
+  server.fallbackRequestHandler = async ({ method, params }, handed) => {
+    const ctx = handed as unknown as ServerContext;
+    try {
+      return (await serve(method, (params ?? {}) as JsonObject, ctx)) as never;
+    } catch (error) {
+      if (ctx.mcpReq.signal.aborted) throw error; // Nobody is there to be answered.
+      const told = answerTo(error, method, parts().tasks);
+      return parts().outbox.standIn({ error: told }, ctx.mcpReq.signal) as never;
+    }
+  };
+
+  const connection = (): FrontConnection => ({
+    caller: () => sessionCaller(parts()),
+    sessionId: () => sessionIdOf(parts().peer),
+    notify: (method, params) => server.notification({ method, params } as never),
+    ...(parts().peer.era === 'legacy' && {
+      ask: (method: string, params: JsonObject, signal: AbortSignal) => askOn(server, method, params, signal),
+    }),
+  });
+
+  return {
+    registerTool(name, tool, callback) {
+      if (tools.has(name)) throw new TypeError(`${name} is registered already`);
+      tools.set(name, { tool, call: callback });
+    },
+    registerPrompt: refuse('prompts'),
+    registerReadable: refuse('resources'),
+    registerMethod(name, handler) {
+      server.setRequestHandler(name, { params: ANY }, (params, ctx) => handler(params, ctx as ServerContext) as never);
+    },
+    registerResource(name, uriTemplate, resource, read) {
+      resources.push({ ...resource, name, template: new ResourceTemplate(uriTemplate, { list: undefined }), read });
+    },
+    registerCapabilities: (capabilities) => server.registerCapabilities(capabilities),
+    hasResources: false,
+    onConnect(change) {
+      const connect = server.connect.bind(server);
+      server.connect = (given) => {
+        const transport = given as unknown as Transport;
+        change(transport);
+        introduce(transport, front, parts());
+        const leave = lasting ? front.connected?.(connection()) : undefined;
+        const { onclose } = transport;
+        transport.onclose = () => {
+          leave?.();
+          onclose?.();
+        };
+        return connect(given);
+      };
+    },
+    begin(given, { connected }) {
+      serving = given;
+      lasting = connected;
+    },
+    session() {
+      const version = server.getNegotiatedProtocolVersion();
+      if (version === undefined) return undefined;
+      const client = v25.readClient(server.getClientVersion());
+      const declared = server.getClientCapabilities();
+      const capabilities = v25.declaredCapabilities(declared, version);
+      return { id, version, capabilities, ...(client !== undefined && { client }) };
+    },
+    hasStreams: false,
+    onListening: () => false,
+    hears: () => true,
+    isToolResult: (value) => isJsonObject(value) && Array.isArray(value.content),
+  };
+}
+
+function refuse(what: string): () => never {
+  return () => {
+    throw new TypeError(`${what} of this server are those of the servers behind it; register none with its tasks`);
+  };
+}

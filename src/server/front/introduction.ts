@@ -1,0 +1,102 @@
+import { isJsonObject } from '../../core/index.ts';
+import { asksWho, introducing } from '../../wire/relayed.ts';
+import { readClient } from '../../wire/rev2025-11-25/index.ts';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  declaredCapabilities,
+  REVISION,
+} from '../../wire/rev2026-07-28/index.ts';
+import type { Caller } from '../caller.ts';
+import type { ServingParts } from '../parts.ts';
+import type { CallerAuth } from '../principal.ts';
+import { answerTo } from '../rpc-error.ts';
+import type { JSONRPCMessage, RequestId, Transport } from '../sdk.ts';
+import type { Front } from './front.ts';
+
+/** The client of a connection or session, as far as it has said who it is. */
+export function sessionCaller({ peer, principalOf }: ServingParts, auth?: CallerAuth): Caller | undefined {
+  const session = peer.era === 'legacy' ? peer.session() : undefined;
+  if (session === undefined) return undefined;
+  const { abilities } = session.capabilities;
+  const principal = principalOf({ auth });
+  const { version, client } = session;
+  return {
+    principal,
+    version,
+    clientCapabilities: undefined,
+    abilities,
+    askedBy: 'requests',
+    client,
+    traceparent: undefined,
+  };
+}
+
+/**
+ * Lets a server present itself as those behind it do. They are only reached once it is known who asks, since what they offer
+ * may depend on that: so the SDK's own answer waits on its way out.
+ */
+export function introduce(transport: Transport, front: Front, parts: ServingParts): void {
+  const asking = new Map<RequestId, () => Caller | undefined>();
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    if (asksWho(message)) {
+      const { params } = message as { params?: unknown };
+      asking.set(message.id, () => callerWho(params, parts, extra?.authInfo));
+    }
+    onmessage?.(message, extra);
+  };
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    const id = 'method' in message ? undefined : message.id;
+    const who = id === undefined ? undefined : asking.get(id);
+    if (id === undefined || who === undefined) return send(message, options);
+    asking.delete(id);
+    return send(await introduced(message, who, front, parts), options);
+  };
+}
+
+async function introduced(
+  message: JSONRPCMessage,
+  who: () => Caller | undefined,
+  front: Front,
+  { tasks }: ServingParts,
+): Promise<JSONRPCMessage> {
+  if (!('result' in message)) return message;
+  try {
+    const caller = who();
+    if (caller === undefined) return message;
+    return introducing(message, (await front.view(caller)).portrait) as JSONRPCMessage;
+  } catch (error) {
+    return { jsonrpc: '2.0', id: message.id, error: answerTo(error, 'initialize', tasks) };
+  }
+}
+
+function callerWho(params: unknown, parts: ServingParts, auth: CallerAuth | undefined): Caller | undefined {
+  if (parts.peer.era === 'legacy') return sessionCaller(parts, auth) ?? beginner(params, parts, auth);
+  const meta = isJsonObject(params) && isJsonObject(params._meta) ? params._meta : {};
+  const clientCapabilities = meta[CLIENT_CAPABILITIES_META_KEY];
+  return {
+    principal: parts.principalOf({ auth }),
+    version: REVISION,
+    clientCapabilities,
+    abilities: declaredCapabilities(clientCapabilities).abilities,
+    askedBy: 'rounds',
+    client: readClient(meta[CLIENT_INFO_META_KEY]),
+    traceparent: undefined,
+  };
+}
+
+/** Over HTTP an `initialize` belongs to no session yet. */
+function beginner(params: unknown, { principalOf }: ServingParts, auth: CallerAuth | undefined): Caller {
+  const { capabilities, clientInfo, protocolVersion } = isJsonObject(params) ? params : {};
+  return {
+    principal: principalOf({ auth }),
+    version: typeof protocolVersion === 'string' ? protocolVersion : undefined,
+    clientCapabilities: undefined,
+    abilities: declaredCapabilities(capabilities).abilities,
+    askedBy: 'requests',
+    client: readClient(clientInfo),
+    traceparent: undefined,
+  };
+}

@@ -1,0 +1,144 @@
+import { isJsonObject, type JsonObject, type JsonValue, type RpcErrorObject } from '../core/index.ts';
+import * as v25 from './rev2025-11-25/index.ts';
+import { RELATED_TASK_META_KEYS, SERVER_INFO_META_KEY, SUBSCRIPTION_META_KEY } from './rev2026-07-28/names.ts';
+
+// What passes a gateway, from a server of one era to a client of another.
+
+export type Era = 'modern' | 'legacy';
+
+/** Members of a modern result that a legacy peer does not know. @see 2026-07-28 schema, `Result`, `CacheableResult` */
+const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
+
+/**
+ * A result as a client of the other side may see it: what it answers is not changed, what only makes sense between this
+ * side and the server is left out.
+ * @see 2026-07-28 basic, "Results"; 2025-11-25 schema, `CallToolResult`
+ */
+export function relayedResult(method: string, result: JsonObject, to: Era): JsonObject {
+  const own = to === 'legacy' && method === 'tools/call' ? v25.plainResult(result) : result;
+  const { _meta, ...rest } = own;
+  const members = Object.entries(rest).filter(([name]) => to === 'modern' || !MODERN_MEMBERS.has(name));
+  const meta = isJsonObject(_meta) ? Object.entries(_meta).filter(([key]) => !FOR_ONE_HOP.has(key)) : [];
+  return { ...Object.fromEntries(members), ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) };
+}
+
+const FOR_ONE_HOP: ReadonlySet<string> = new Set([
+  SERVER_INFO_META_KEY,
+  SUBSCRIPTION_META_KEY,
+  ...RELATED_TASK_META_KEYS,
+]);
+
+const RESERVED = ['io.modelcontextprotocol/', 'modelcontextprotocol.io/', 'longcall/'];
+/** Reserved, and meant for whoever does the work all the same. */
+const PASSED_ON: ReadonlySet<string> = new Set(['io.modelcontextprotocol/logLevel']);
+
+/** Of the `_meta` of a request: what is its sender's own, and for whoever answers in the end. */
+export function relayedMeta(meta: unknown): JsonObject {
+  if (!isJsonObject(meta)) return {};
+  const own = ([key]: [string, JsonValue]): boolean =>
+    PASSED_ON.has(key) || (key !== 'progressToken' && !RESERVED.some((prefix) => key.startsWith(prefix)));
+  return Object.fromEntries(Object.entries(meta).filter(own));
+}
+
+const RESOURCE_NOT_FOUND = -32_002;
+const MISSING_CAPABILITY_DRAFT = -32_003;
+const URL_NEEDED = -32_042;
+
+/**
+ * An error as a client of the other side may see it: codes that a modern peer must not be given are told in those it knows.
+ * @see 2026-07-28 basic, "Error Codes"
+ */
+export function relayedError(error: RpcErrorObject, to: Era): RpcErrorObject {
+  if (to === 'legacy') return error;
+  switch (error.code) {
+    case RESOURCE_NOT_FOUND:
+      return { ...error, code: -32_602 };
+    case MISSING_CAPABILITY_DRAFT:
+      return { ...error, code: -32_021 };
+    case URL_NEEDED:
+      return { ...error, code: -32_603 };
+    default:
+      return error;
+  }
+}
+
+/** The pages that an error of 2025-11-25 says have to be visited first; none for any other error. @see 2025-11-25 elicitation */
+export function pagesNeeded(error: RpcErrorObject): { message: string; url: string }[] {
+  if (error.code !== URL_NEEDED || !isJsonObject(error.data) || !Array.isArray(error.data.elicitations)) return [];
+  return error.data.elicitations.flatMap((one) =>
+    isJsonObject(one) && typeof one.url === 'string'
+      ? [{ message: typeof one.message === 'string' ? one.message : error.message, url: one.url }]
+      : [],
+  );
+}
+
+/** What a client of 2026-07-28 is answered whose call needs pages to be visited first: the same call comes again then. */
+export function askForPages(pages: readonly { message: string; url: string }[]): JsonObject {
+  const requests = pages.map(({ message, url }, index): [string, JsonObject] => [
+    `page-${index + 1}`,
+    { method: 'elicitation/create', params: { mode: 'url', message, url } },
+  ]);
+  return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) };
+}
+
+/** What a repeated call of 2026-07-28 brings: answers, and the server's own state. */
+export function relayedRound(answers: unknown, state: unknown): JsonObject {
+  return {
+    ...(isJsonObject(answers) && Object.keys(answers).length > 0 && { inputResponses: answers }),
+    ...(typeof state === 'string' && { requestState: state }),
+  };
+}
+
+/** Said by a server about itself, in the answer to `initialize` and to `server/discover`. */
+export interface SelfPortrait {
+  serverInfo: JsonObject | undefined;
+  instructions: string | undefined;
+  /** Of everything that is passed on. */
+  capabilities: JsonObject;
+}
+
+/** Whether a message asks a server who it is. */
+export function asksWho(message: unknown): message is { id: string | number } {
+  return (
+    isJsonObject(message) &&
+    message.id !== undefined &&
+    (message.method === 'initialize' || message.method === 'server/discover')
+  );
+}
+
+/** The answer, with what another server says of itself, and what this side adds to that. */
+export function introducing(message: unknown, portrait: SelfPortrait): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.result)) return message;
+  const { result } = message;
+  const own = isJsonObject(result.capabilities) ? result.capabilities : {};
+  const { instructions: _ours, ...rest } = result;
+  const theirs = portrait.capabilities;
+  const extensions = isJsonObject(own.extensions) ? own.extensions : {};
+  const foreign = isJsonObject(theirs.extensions) ? theirs.extensions : {};
+  const all: JsonObject = { ...theirs, ...own, ...pick(theirs, ['prompts', 'completions', 'logging']) };
+  all.resources = { ...object(theirs.resources), ...object(own.resources), ...flags(theirs.resources) };
+  all.tools = { ...object(own.tools), ...object(theirs.tools), listChanged: true };
+  if (Object.keys(extensions).length + Object.keys(foreign).length > 0) all.extensions = { ...foreign, ...extensions };
+  return {
+    ...message,
+    result: {
+      ...rest,
+      capabilities: all,
+      ...(portrait.serverInfo !== undefined && result.serverInfo !== undefined && { serverInfo: portrait.serverInfo }),
+      ...(portrait.instructions !== undefined && { instructions: portrait.instructions }),
+    },
+  };
+}
+
+function pick(from: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
+}
+
+function object(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Where both sides have something to say, it is there if either has it. */
+function flags(value: JsonValue | undefined): JsonObject {
+  return Object.fromEntries(Object.entries(object(value)).filter(([, set]) => set === true));
+}
