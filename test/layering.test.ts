@@ -13,8 +13,9 @@ const rooms: Record<string, readonly string[]> = {
   wire: ['core'],
   server: ['core', 'store', 'engine', 'wire'],
   client: ['core', 'store', 'engine', 'wire'],
+  gateway: ['core', 'store', 'engine', 'wire', 'server', 'client', 'adapters'],
   testing: ['core', 'store', 'engine', 'wire', 'server', 'client'],
-  cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'testing'],
+  cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'gateway', 'testing'],
   index: ['core', 'store', 'engine'], // src/index.ts, the `.` of the package
 };
 

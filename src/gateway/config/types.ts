@@ -1,0 +1,56 @@
+import type { FallbackOptions } from '../../engine/index.ts';
+
+/** What a gateway reaches. */
+export type UpstreamTarget =
+  | { command: string; args: readonly string[]; cwd?: string; env: Readonly<Record<string, string>> }
+  | { url: string; headers: Readonly<Record<string, string>>; forwardAuthorization: boolean };
+
+/** How the tools of an upstream are served; durations in milliseconds. */
+export interface ToolPolicy {
+  /**
+   * `task`: durable; `direct`: passed through; `auto`: passed through until a call took `slowAfterMs`, from then on a task.
+   * @default 'task'
+   */
+  mode?: 'task' | 'direct' | 'auto';
+  /** @default 10_000 */
+  slowAfterMs?: number;
+  ttlMs?: number | null;
+  keepResultMs?: number;
+  timeoutMs?: number;
+  concurrency?: number;
+  /**
+   * An upstream call that was lost: 'fail' tells so, 'rerun' calls again. @default 'rerun' for tools annotated read-only and
+   * idempotent, else 'fail'
+   */
+  onLost?: 'fail' | 'rerun';
+  /** Of reruns. @default 3 */
+  maxAttempts?: number;
+  support?: 'optional' | 'required';
+  fallback?: FallbackOptions;
+}
+
+export interface UpstreamConfig {
+  /** `^[a-z0-9][a-z0-9_-]{0,31}$` */
+  name: string;
+  target: UpstreamTarget;
+  /** Put before tool and prompt names; '' = none. */
+  prefix: string;
+  /** Globs (`*`) on upstream tool names; absent: all. */
+  allow?: readonly string[];
+  deny?: readonly string[];
+  /** For all its tools. */
+  policy: ToolPolicy;
+  /** By name or glob; an exact name beats a glob, a longer glob a shorter. */
+  tools: readonly { match: string; policy: ToolPolicy }[];
+  /** A stdio upstream without callers and open calls is ended after this. @default 300_000 */
+  idleAfterMs?: number;
+}
+
+export interface GatewayConfig {
+  upstreams: readonly UpstreamConfig[];
+  listen?: { host: string; port: number };
+  stateFolder?: string;
+  tokens?: readonly { name: string; token: string }[];
+  tokenFile?: string;
+  limits?: { slots?: number; openTasksPerPrincipal?: number; maxRequestBytes?: number; maxResultBytes?: number };
+}
