@@ -70,7 +70,7 @@ export async function serveWaiting(
   } catch (error) {
     // A legacy client whose connection breaks has not cancelled anything, and nobody has when it is the server that leaves.
     const legacyCut = parts.peer.era === 'legacy' && isConnectionClosed(signal.reason);
-    const cut = signal.aborted && (legacyCut || isLeaving(parts.tasks));
+    const cut = signal.aborted && (legacyCut || isLeaving(parts));
     if (!cut) answered();
     if (!signal.aborted) return refuse(answerTo(error, task.name, parts.tasks), ctx, parts);
     if (!cut) callOff(call, signal.reason, parts);

@@ -56,7 +56,7 @@ export async function serveFirstDraft(
       return refuse(answerTo(error, task.name, tasks), ctx, parts);
     }
     // Whose connection breaks has cancelled nothing, nor has anybody when it is the server that leaves.
-    if (!isConnectionClosed(signal.reason) && !isLeaving(tasks)) {
+    if (!isConnectionClosed(signal.reason) && !isLeaving(parts)) {
       answered();
       cancel(signal.reason);
     }

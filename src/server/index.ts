@@ -6,5 +6,5 @@ export { createTaskHandler, type TaskHandlerOptions, type TaskServerFactory } fr
 export { ListenError, type Listening, type ListenOptions } from './listen.ts';
 export { type CallerAuth, type PrincipalOf, UnidentifiedCallerError } from './principal.ts';
 export type { ServingOptions } from './serving.ts';
-export { type StdioTaskServer, serveTaskStdio } from './stdio.ts';
+export { type StdioTaskServer, serveTaskStdio, serveTaskStream, type TaskStream, type TaskStreams } from './stdio.ts';
 export { createTaskServer, type TaskServer, type TaskServerOptions } from './task-server.ts';

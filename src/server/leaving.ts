@@ -1,4 +1,5 @@
 import type { Tasks } from '../engine/index.ts';
+import type { ServingParts } from './parts.ts';
 
 const leaving = new WeakSet<Tasks>();
 
@@ -7,6 +8,7 @@ export function leave(tasks: Tasks): void {
   leaving.add(tasks);
 }
 
-export function isLeaving(tasks: Tasks): boolean {
-  return leaving.has(tasks);
+/** Whether requests break off because this process ends, or the connection they came on. */
+export function isLeaving({ tasks, connection }: Pick<ServingParts, 'tasks' | 'connection'>): boolean {
+  return leaving.has(tasks) || connection.over;
 }

@@ -22,6 +22,8 @@ export interface ServingParts {
   told: ToldProgress;
   limits: CallerLimits;
   inFlight: InFlight;
+  /** Whether the one connection that is served, where it is one, has ended. */
+  connection: { over: boolean };
   /** How 2025-11-25 is to be worded for this server's clients. */
   wording: EncodeOptions;
   /** The `tasks` capability of 2025-11-25 that this instance declares. */

@@ -65,6 +65,8 @@ export interface Serving {
   told: ToldProgress;
   inFlight: InFlight;
   relay: Relay;
+  /** Where a transport serves one connection and no more: whether that has ended. */
+  connection: { over: boolean };
 }
 
 /** @throws {TypeError} {RangeError} naming an option that cannot work. */
@@ -92,6 +94,7 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     told,
     inFlight: new InFlight(),
     relay: new Relay(),
+    connection: { over: false },
   };
 }
 

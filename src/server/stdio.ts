@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { answeringTransport } from './answering-transport.ts';
@@ -5,7 +6,7 @@ import { type TaskServerFactory, withTasks } from './handler.ts';
 import { leave } from './leaving.ts';
 import { listenTransport } from './listen-transport.ts';
 import { defaultPrincipal } from './principal.ts';
-import { type ServingOptions, servingOf } from './serving.ts';
+import { type Serving, type ServingOptions, servingOf } from './serving.ts';
 
 /** A process that has lived this long is no version probe. */
 const PROBE_MS = 1_000;
@@ -18,6 +19,20 @@ export interface StdioTaskServer {
   /** Resolves when the client has gone and running tasks are finished or handed back. */
   readonly closed: Promise<void>;
   /** Ends the connection as if the client had gone. */
+  close(): Promise<void>;
+}
+
+/** What a client is served on: a socket is both. Whoever made them closes them. */
+export interface TaskStreams {
+  input: Readable;
+  output: Writable;
+}
+
+/** One client's connection. */
+export interface TaskStream {
+  /** Resolves when the connection has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+  /** Ends the connection as if the client had gone. The streams themselves stay as they are. */
   close(): Promise<void>;
 }
 
@@ -43,10 +58,7 @@ export function serveTaskStdio(
       void end();
     });
   }, PROBE_MS);
-  const connection = serveStdio(withTasks(tasks, factory, serving), {
-    transport: listenTransport(answeringTransport(new StdioServerTransport(), tasks, serving), tasks, serving),
-    onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
-  });
+  const { connection } = connect(tasks, factory, serving, { input: process.stdin, output: process.stdout });
   let ending: Promise<void> | undefined;
   const end = (): Promise<void> => {
     clearTimeout(settled);
@@ -66,6 +78,59 @@ export function serveTaskStdio(
   });
   closed.catch((error) => tasks.logger.error({ error }, 'the server did not shut down cleanly'));
   return { closed, close: end };
+}
+
+/**
+ * Serves one client on a pair of streams, by the rules of stdio. When the connection ends its tasks go on: the engine is
+ * whoever's it was. Signals and the process are left alone.
+ */
+export function serveTaskStream(
+  tasks: Tasks,
+  factory: TaskServerFactory,
+  streams: TaskStreams,
+  options: Omit<ServingOptions, 'signals'> = {},
+): TaskStream {
+  const serving = servingOf(tasks, options, defaultPrincipal('local'));
+  const { connection, ended } = connect(tasks, factory, serving, streams);
+  const closed = ended.then(async () => {
+    await connection.close();
+    serving.followers.close();
+    await serving.inFlight.close();
+  });
+  closed.catch((error) => tasks.logger.error({ error }, 'a connection did not end cleanly'));
+  const close = async (): Promise<void> => {
+    await connection.close();
+    await closed;
+  };
+  tasks.start().catch((error) => {
+    tasks.logger.error({ error }, 'the task store could not be opened');
+    close().catch(() => {}); // Logged above.
+  });
+  return { closed, close };
+}
+
+/** One client on a pair of streams. `ended` resolves when it can neither say nor hear anything any more. */
+function connect(
+  tasks: Tasks,
+  factory: TaskServerFactory,
+  serving: Serving,
+  { input, output }: TaskStreams,
+): { connection: StdioServerHandle; ended: Promise<void> } {
+  const streams = new StdioServerTransport(input, output);
+  const transport = listenTransport(answeringTransport(streams, tasks, serving), tasks, serving);
+  const { onclose } = streams;
+  const ended = new Promise<void>((resolve) => {
+    streams.onclose = () => {
+      serving.connection.over = true; // Before requests learn of it: it cancels none of them.
+      onclose?.();
+      resolve();
+    };
+  });
+  const connection = serveStdio(withTasks(tasks, factory, serving), {
+    transport,
+    onerror: (error) => tasks.logger.info({ error }, 'a message was refused or the connection broke'),
+  });
+  return { connection, ended };
 }
 
 async function shutDown(connection: StdioServerHandle, tasks: Tasks): Promise<void> {
