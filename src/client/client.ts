@@ -62,12 +62,20 @@ export interface TaskClientOptions {
 
 /** Where a server is, or a connection to it that you make yourself; it is closed with the client. */
 export type ConnectTarget =
-  | ConnectOptions
-  | {
+  | (ConnectOptions & Shared)
+  | ({
       remote: () => Remote | Promise<Remote>;
       /** Answers what tasks ask. Without it a call that asks waits, shows what for, and takes `call.answer`. */
       onQuestion?: OnQuestion;
-    };
+    } & Shared);
+
+interface Shared {
+  /**
+   * All calls are one caller's, so that a question that says not which of them it belongs to can be put to the newest.
+   * @internal
+   */
+  oneCaller?: boolean;
+}
 
 export interface ListCallsOptions {
   /** Only calls that are not over. @default false */
@@ -207,13 +215,14 @@ export class TaskClient implements AsyncDisposable {
     this.#connecting.add(name);
     try {
       const { clock, random, logger, maxInFlight = 8 } = this.#options;
-      const { onQuestion: handler } = target;
+      const { onQuestion: handler, oneCaller = false } = target;
       const { ask } = new AskedOnTheWay({
         server: name,
         journal: this.#journal,
         changes: this.#changes,
         following: this.#following,
         handler,
+        oneCaller,
       });
       const remote = await ('remote' in target
         ? target.remote()
@@ -245,6 +254,22 @@ export class TaskClient implements AsyncDisposable {
     } finally {
       this.#connecting.delete(name);
     }
+  }
+
+  /**
+   * Ends the connection to a server. Its open calls stay in the journal, and are followed again once a server is connected under
+   * the name.
+   * @internal
+   */
+  async disconnect(name: string): Promise<void> {
+    const desk = this.#desks.get(name);
+    if (desk === undefined) return;
+    this.#desks.delete(name);
+    this.#servers.delete(name);
+    await this.#following.stop(({ record }) => record.server === name);
+    await this.#journal.letGo(name);
+    desk.close();
+    await desk.remote[Symbol.asyncDispose]();
   }
 
   /**

@@ -238,6 +238,12 @@ export class Journal {
     );
   }
 
+  /** What this process held of a server's calls is anybody's from now on. */
+  letGo(server: string): Promise<number> {
+    const args = { owner: this.owner, server };
+    return this.#write(() => run(this.#q.letGo, args), false);
+  }
+
   /** Says that this process lives. `buried`: others took it for dead meanwhile, and what it held is theirs. */
   beat(): Promise<'known' | 'buried'> {
     const q = this.#q;

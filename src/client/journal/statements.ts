@@ -124,6 +124,13 @@ function build() {
         .set((eb) => ({ owner: null, fence: eb('fence', '+', 1) }))
         .where('owner', '=', owner),
     ),
+    letGo: compile<{ owner: string; server: string }>(
+      db
+        .updateTable('calls')
+        .set((eb) => ({ owner: null, fence: eb('fence', '+', 1) }))
+        .where('owner', '=', owner)
+        .where('server', '=', slot<string>('server')),
+    ),
     cancelled: compile<{ owner: string }, { id: string }>(
       db.selectFrom('calls').select('id').where('owner', '=', owner).where('cancel_requested', '=', 1),
     ),

@@ -15,6 +15,8 @@ export interface AskedOnTheWayParts {
   following: Following;
   /** Whoever answers, where the host has somebody. */
   handler: OnQuestion | undefined;
+  /** All calls are one caller's: it does not matter by which of them he is asked. */
+  oneCaller: boolean;
 }
 
 /**
@@ -43,10 +45,10 @@ export class AskedOnTheWay {
 
   /** A question that names no task belongs to the one call that has no answer yet, if there is only one. */
   #callOf(taskId: string | undefined): CallRun | undefined {
-    const { following, server } = this.#parts;
+    const { following, server, oneCaller } = this.#parts;
     if (taskId !== undefined) return following.ofTask(server, taskId);
-    const [only, another] = following.unanswered(server);
-    return another === undefined ? only : undefined;
+    const unanswered = following.unanswered(server);
+    return unanswered.length === 1 || oneCaller ? unanswered.at(-1) : undefined;
   }
 
   /** An answer that was given before a crash and never sent is taken; one that was sent is not kept: the same may be asked again. */

@@ -30,6 +30,7 @@ export {
   type Asked,
   decodeAnswer,
   decodeQuestionId,
+  encodeAsked,
   encodeQuestion,
   encodeQuestionId,
 } from './questions.ts';

@@ -29,25 +29,32 @@ const USER_REJECTED = -1;
  * @see 2025-11-25 tasks, "Input Required Status", "Associating Task-Related Messages"
  */
 export function encodeQuestion(taskId: TaskId, id: string, asked: Asked): Outgoing {
+  return encodeAsked(id, asked, relatedTask(taskId));
+}
+
+/** The same of a question that belongs to no task. @param related what ties it to one */
+export function encodeAsked(id: string, asked: Asked, related: JsonObject = {}): Outgoing {
+  const tied = Object.keys(related).length > 0 ? { _meta: related } : {};
   switch (asked.kind) {
     case 'form': {
       const { message, schema } = asked;
-      const params = { mode: 'form', message, requestedSchema: schema, _meta: relatedTask(taskId) };
+      const params = { mode: 'form', message, requestedSchema: schema, ...tied };
       return { method: 'elicitation/create', params };
     }
     case 'url': {
       const { message, url } = asked;
-      const params = { mode: 'url', message, url, elicitationId: id, _meta: relatedTask(taskId) };
+      const params = { mode: 'url', message, url, elicitationId: id, ...tied };
       return { method: 'elicitation/create', params };
     }
     case 'sampling': {
       // Never as a task of the client's: its answer has to come back on this request.
-      const { _meta, task: _task, ...params } = asked.params;
-      const own = isJsonObject(_meta) ? _meta : {};
-      return { method: 'sampling/createMessage', params: { ...params, _meta: { ...own, ...relatedTask(taskId) } } };
+      const { _meta, task: _task, ...own } = asked.params;
+      const meta = { ...(isJsonObject(_meta) && _meta), ...related };
+      const params = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+      return { method: 'sampling/createMessage', params };
     }
     case 'roots':
-      return { method: 'roots/list', params: { _meta: relatedTask(taskId) } };
+      return { method: 'roots/list', params: tied };
     default:
       return unreachable(asked);
   }
