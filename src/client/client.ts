@@ -257,6 +257,14 @@ export class TaskClient implements AsyncDisposable {
   }
 
   /**
+   * How many calls to a server are followed here.
+   * @internal
+   */
+  followed(name: string): number {
+    return this.#following.count(name);
+  }
+
+  /**
    * Ends the connection to a server. Its open calls stay in the journal, and are followed again once a server is connected under
    * the name.
    * @internal

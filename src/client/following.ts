@@ -41,6 +41,10 @@ export class Following {
     return [...this.#runs.values()].find(({ run }) => isIt(run))?.run;
   }
 
+  count(server: string): number {
+    return [...this.#runs.values()].filter(({ run }) => run.record.server === server).length;
+  }
+
   /** Calls to a server that it has not answered in any way. */
   unanswered(server: string): CallRun[] {
     const runs = [...this.#runs.values()].map(({ run }) => run);

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../core/index.ts';
-import { encodeEnvelope } from '../wire/rev2026-07-28/client.ts';
+import { encodeEnvelope, offersTasks } from '../wire/rev2026-07-28/client.ts';
 import { LISTEN_METHOD, subscriptionOf } from '../wire/rev2026-07-28/index.ts';
 import type { Connection } from './connection.ts';
 import type { Speaking } from './dialects/dialect.ts';
@@ -10,6 +10,8 @@ export interface LinkRequest {
   signal?: AbortSignal;
   /** Gives up after this many milliseconds without an answer or progress. @default never */
   timeoutMs?: number;
+  /** Say that tasks are known here, where the server offers them: its answer may depend on that. @default false */
+  tasks?: boolean;
   /** Told the params of each progress notification. */
   onProgress?: (params: JsonObject) => void;
 }
@@ -38,20 +40,23 @@ export interface Link {
 }
 
 /** What a link needs of one connection. */
-export type LinkLine = Pick<Speaking, 'connection' | 'version' | 'client' | 'abilities'> & { era: Link['era'] };
+export type LinkLine = Pick<Speaking, 'connection' | 'version' | 'client' | 'abilities' | 'capabilities'> & {
+  era: Link['era'];
+};
 
 const CANCELLED = 'notifications/cancelled';
 
 /** Sends one request of somebody else's. */
 export async function passOn(
-  { connection, era, version, client, abilities }: LinkLine,
+  { connection, era, version, client, abilities, capabilities }: LinkLine,
   method: string,
   params: JsonObject,
-  { signal, timeoutMs, onProgress }: LinkRequest = {},
+  { signal, timeoutMs, onProgress, tasks = false }: LinkRequest = {},
 ): Promise<JsonObject> {
   const id = connection.nextId();
   const { _meta, ...rest } = params;
-  const own = era === 'modern' ? encodeEnvelope({ client, abilities, tasks: false, version }) : {};
+  const own =
+    era === 'modern' ? encodeEnvelope({ client, abilities, tasks: tasks && offersTasks(capabilities), version }) : {};
   const meta = { ...(_meta as JsonObject | undefined), ...own, ...(onProgress && { progressToken: id }) };
   const unlisten = onProgress === undefined ? () => {} : hearProgress(connection, id, onProgress);
   // Where a request has a stream of its own, closing that says it; else a notification has to.

@@ -62,6 +62,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     },
     companions: new Set(),
     isToolResult: host.isToolResult,
+    shownAs: (task) => (host.shownAs === undefined ? task : host.shownAs(task)),
     offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks) : undefined,
   };
   host.begin?.(parts, instance);
@@ -83,7 +84,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
   host.onConnect((connected) => {
     transport = connected;
     asked = new Set();
-    watch(transport, parts);
+    watch(transport, parts, host.keyed?.bind(host));
     if (era === 'legacy' && !instance.connected) {
       const { session, polled } = instance;
       serving.inFlight.watch(session?.id ?? '', transport);
@@ -115,7 +116,7 @@ function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts)
 }
 
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
-function watch(transport: Transport, parts: ServingParts): void {
+function watch(transport: Transport, parts: ServingParts, hosted?: (name: string) => boolean): void {
   const { outbox, peer, offer } = parts;
   const lists = new Map<string | number, ToolView>();
   const repeats = new Set<string | number>();
@@ -134,7 +135,7 @@ function watch(transport: Transport, parts: ServingParts): void {
   };
   // Tools of ours that become tasks; companions and the host's own tools leave nothing to be found by a key.
   const keyed = (wanted: string): boolean =>
-    parts.tasks.tools.some(({ name, support }) => name === wanted && support !== 'forbidden');
+    hosted?.(wanted) ?? parts.tasks.tools.some(({ name, support }) => name === wanted && support !== 'forbidden');
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
     const refused = refuseRepeat(message, keyed);

@@ -16,6 +16,8 @@ export interface Channel extends Stream {
   room?(): Promise<void>;
   /** Ends it: the session listens elsewhere, or is over. */
   end?(): void;
+  /** Who listens, where that is known. */
+  principal?: Principal | undefined;
   /** Whether it is this principal who listens. @default whoever has a task in the session */
   hears?(principal: Principal): boolean;
 }
@@ -85,6 +87,16 @@ export class Followers {
       session.listening = undefined;
       this.#fellSilent(sessionId, session);
     };
+  }
+
+  /** Tells whoever listens, of those that `to` picks, something that is about no task. */
+  tell(message: object, to: (channel: Channel, sessionId: string) => boolean): void {
+    for (const [sessionId, { listening }] of this.#sessions) {
+      if (listening === undefined || !to(listening.channel, sessionId)) continue;
+      listening.channel.send(message).catch((error: unknown) => {
+        this.#tasks.logger.debug({ error }, 'a session could not be told that something changed');
+      });
+    }
   }
 
   /** The session is over; its tasks go on. */

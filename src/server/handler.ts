@@ -4,7 +4,7 @@ import {
   type McpServer,
   type McpServerFactory,
 } from '@modelcontextprotocol/server';
-import { DEFAULTS, type Principal } from '../core/index.ts';
+import { DEFAULTS, type JsonObject, type Principal } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import { mayList, type Session, sessionless } from '../wire/rev2025-11-25/index.ts';
 import { isTaskMethod } from '../wire/rev2026-07-28/index.ts';
@@ -15,6 +15,7 @@ import { gate } from './auth/gate.ts';
 import { closedResponse } from './closed.ts';
 import { openEarly } from './early-stream.ts';
 import { withoutNullId } from './error-body.ts';
+import type { Channel } from './followers.ts';
 import { frontHost } from './front/front-host.ts';
 import { FrontServer } from './front/front-server.ts';
 import { hostOn } from './host-v2.ts';
@@ -59,12 +60,23 @@ export function createTaskHandler(
   return taskHandler(tasks, factory, options);
 }
 
+/** A handler that can tell those who listen of something that is about no task. */
+export interface AnnouncingHandler extends McpHttpHandler {
+  /** @param to those sessions that are told; subscriptions of 2026-07-28 are, where they asked for it */
+  announce(notification: Announcement, to: (session: Channel, sessionId: string) => boolean): void;
+}
+
+export interface Announcement {
+  method: string;
+  params: JsonObject;
+}
+
 /** The same, also for servers in front of others. */
 export function taskHandler(
   tasks: Tasks,
   factory: TaskServerFactory | FrontFactory,
   options: TaskHandlerOptions,
-): McpHttpHandler {
+): AnnouncingHandler {
   const { auth } = options;
   const serving = servingOf(tasks, options, auth?.principal ?? defaultPrincipal('local'));
   const maxBytes = options.maxRequestBytes ?? DEFAULTS.maxArgumentBytes;
@@ -85,6 +97,19 @@ export function taskHandler(
   return {
     ...handler,
     fetch: auth === undefined ? serve : guarded(auth, tasks, options, serve),
+    announce({ method, params }, to) {
+      serving.followers.tell({ jsonrpc: '2.0', method, ...(Object.keys(params).length > 0 && { params }) }, to);
+      switch (method) {
+        case 'notifications/tools/list_changed':
+          return void handler.notify.toolsChanged();
+        case 'notifications/prompts/list_changed':
+          return void handler.notify.promptsChanged();
+        case 'notifications/resources/list_changed':
+          return void handler.notify.resourcesChanged();
+        case 'notifications/resources/updated':
+          return void handler.notify.resourceUpdated(String(params.uri));
+      }
+    },
     close: async () => {
       closed = true;
       leave(tasks);

@@ -83,6 +83,10 @@ export interface Host {
   hears(principal: Principal): boolean;
   /** Whether the SDK takes this for the result of a tool. */
   isToolResult(value: unknown): boolean;
+  /** Under which name a tool that is registered with the tasks is listed. @default its own */
+  shownAs?(task: string): string | undefined;
+  /** Whether calls under a name are tasks. @default those of tools registered under it */
+  keyed?(name: string): boolean;
   /** Told what the instance is served with, once all of that is there. */
   begin?(parts: ServingParts, instance: { connected: boolean }): void;
 }

@@ -62,7 +62,7 @@ export function legacyFront(tasks: Tasks, serving: Serving, options: { maxBytes:
     const session = id === null ? undefined : await open(id, principal);
     if (id !== null && session === undefined) return refusal(404, 'Session not found; begin another with initialize');
     if (session !== undefined && request.method === 'DELETE') return end(session);
-    if (session !== undefined && request.method === 'GET') return channel(tasks, serving, session, request);
+    if (session !== undefined && request.method === 'GET') return channel(tasks, serving, session, request, principal);
     if (read === undefined || !('body' in read)) return inner(request, options);
     const { body } = read;
     if (await serving.desk.take(body, principal)) return new Response(null, { status: 202 });
@@ -144,7 +144,13 @@ function isAboutTasks(body: unknown): boolean {
 }
 
 /** Closed by the client, by the next one that the same session opens, or with the session. */
-function channel(tasks: Tasks, serving: Serving, session: Session, request: Request): Response {
+function channel(
+  tasks: Tasks,
+  serving: Serving,
+  session: Session,
+  request: Request,
+  principal: Principal | undefined,
+): Response {
   if (!takesEventStream(request)) {
     return refusal(406, 'Not Acceptable: the client must accept text/event-stream');
   }
@@ -155,6 +161,7 @@ function channel(tasks: Tasks, serving: Serving, session: Session, request: Requ
     room,
     abilities: capabilities.abilities,
     samplesAsTask: capabilities.samplesAsTask,
+    principal,
     version,
     asked: new Set<string>(),
     end,

@@ -34,6 +34,8 @@ export interface ServingParts {
   asked: Set<string> | undefined;
   /** The tools for clients without tasks that this instance has; those of the server's own with such a name are not among them. */
   companions: ReadonlySet<string>;
+  /** Under which name a tool is listed; undefined: under none. */
+  shownAs(task: string): string | undefined;
   /** Tasks can be read as resources. */
   resources: boolean;
   /** A finished task is answered with its result, if it takes no longer than this, in milliseconds. */

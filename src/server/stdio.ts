@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { answeringTransport } from './answering-transport.ts';
-import { type TaskServerFactory, withTasks } from './handler.ts';
+import { type FrontFactory, type TaskServerFactory, withTasks } from './handler.ts';
 import { leave } from './leaving.ts';
 import { listenTransport } from './listen-transport.ts';
 import { defaultPrincipal } from './principal.ts';
@@ -45,7 +45,7 @@ export interface TaskStream {
  */
 export function serveTaskStdio(
   tasks: Tasks,
-  factory: TaskServerFactory,
+  factory: TaskServerFactory | FrontFactory,
   options: ServingOptions = {},
 ): StdioTaskServer {
   const serving = servingOf(tasks, options, defaultPrincipal('local'));
@@ -86,7 +86,7 @@ export function serveTaskStdio(
  */
 export function serveTaskStream(
   tasks: Tasks,
-  factory: TaskServerFactory,
+  factory: TaskServerFactory | FrontFactory,
   streams: TaskStreams,
   options: Omit<ServingOptions, 'signals'> = {},
 ): TaskStream {
@@ -112,7 +112,7 @@ export function serveTaskStream(
 /** One client on a pair of streams. `ended` resolves when it can neither say nor hear anything any more. */
 function connect(
   tasks: Tasks,
-  factory: TaskServerFactory,
+  factory: TaskServerFactory | FrontFactory,
   serving: Serving,
   { input, output }: TaskStreams,
 ): { connection: StdioServerHandle; ended: Promise<void> } {

@@ -6,7 +6,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { stopOnSignals, type Tasks } from '../engine/index.ts';
 import { closedResponse } from './closed.ts';
-import { createTaskHandler, type TaskHandlerOptions } from './handler.ts';
+import {
+  type AnnouncingHandler,
+  type FrontFactory,
+  type TaskHandlerOptions,
+  type TaskServerFactory,
+  taskHandler,
+} from './handler.ts';
 import { leave } from './leaving.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
 import { defaultPrincipal } from './principal.ts';
@@ -56,15 +62,28 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
     ...(instructions !== undefined && { instructions }),
     ...(requestState !== undefined && { requestState }),
   };
-  const factory = (): McpServer => new McpServer(info, serverOptions);
+  return serveFactory(tasks, () => new McpServer(info, serverOptions), options);
+}
+
+/** A server that can tell those who listen of something that is about no task. */
+export interface AnnouncingServer extends TaskServer {
+  announce: AnnouncingHandler['announce'];
+}
+
+/** Serves whatever servers the factory makes on the transports that are asked for. */
+export function serveFactory(
+  tasks: Tasks,
+  factory: TaskServerFactory | FrontFactory,
+  options: TaskHandlerOptions,
+): AnnouncingServer {
   const listeners: Listening[] = [];
-  const handlers: ReturnType<typeof createTaskHandler>[] = [];
-  const handler = (handlerOptions: TaskHandlerOptions): ReturnType<typeof createTaskHandler> => {
-    const made = createTaskHandler(tasks, factory, handlerOptions);
+  const handlers: AnnouncingHandler[] = [];
+  const handler = (handlerOptions: TaskHandlerOptions): AnnouncingHandler => {
+    const made = taskHandler(tasks, factory, handlerOptions);
     handlers.push(made);
     return made;
   };
-  let embedded: ReturnType<typeof createTaskHandler> | undefined;
+  let embedded: AnnouncingHandler | undefined;
   let stdio: StdioTaskServer | undefined;
   let removeHandlers: (() => void) | undefined;
   let closed = false;
@@ -96,6 +115,9 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
       if (closed) return closedResponse();
       embedded ??= handler(options);
       return embedded.fetch(request, requestOptions);
+    },
+    announce(notification, to) {
+      for (const one of handlers) one.announce(notification, to);
     },
     async close() {
       closed = true;

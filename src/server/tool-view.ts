@@ -25,7 +25,7 @@ export function viewOf(params: unknown, parts: ServingParts): ToolView {
   });
   return {
     hidden: new Set(),
-    detachable: new Set(detachable.map(({ name }) => name)),
+    detachable: new Set(detachable.flatMap(({ name }) => parts.shownAs(name) ?? [])),
     followUp: companions.has(COMPANIONS.wait) ? COMPANIONS.wait : undefined,
   };
 }

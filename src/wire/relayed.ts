@@ -1,5 +1,14 @@
-import { isJsonObject, type JsonObject, type JsonValue, type RpcErrorObject } from '../core/index.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  type Answer,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Question,
+  type RpcErrorObject,
+} from '../core/index.ts';
 import * as v25 from './rev2025-11-25/index.ts';
+import { decodeCallAnswer } from './rev2026-07-28/client.ts';
 import { RELATED_TASK_META_KEYS, SERVER_INFO_META_KEY, SUBSCRIPTION_META_KEY } from './rev2026-07-28/names.ts';
 
 // What passes a gateway, from a server of one era to a client of another.
@@ -89,6 +98,14 @@ export function relayedRound(answers: unknown, state: unknown): JsonObject {
   };
 }
 
+/** What an answer of 2026-07-28 asks for first; undefined: it is an answer. */
+export function roundIn(
+  result: JsonObject,
+): { questions: ReadonlyMap<string, Question>; state: string | undefined } | undefined {
+  const answer = decodeCallAnswer(result);
+  return answer.ok && answer.value.kind === 'round' ? answer.value : undefined;
+}
+
 /** Said by a server about itself, in the answer to `initialize` and to `server/discover`. */
 export interface SelfPortrait {
   serverInfo: JsonObject | undefined;
@@ -111,7 +128,9 @@ export function introducing(message: unknown, portrait: SelfPortrait): unknown {
   if (!isJsonObject(message) || !isJsonObject(message.result)) return message;
   const { result } = message;
   const own = isJsonObject(result.capabilities) ? result.capabilities : {};
-  const { instructions: _ours, ...rest } = result;
+  const { instructions: _ours, _meta, ...rest } = result;
+  const meta = isJsonObject(_meta) ? _meta : {};
+  const named = portrait.serverInfo !== undefined && meta[SERVER_INFO_META_KEY] !== undefined;
   const theirs = portrait.capabilities;
   const extensions = isJsonObject(own.extensions) ? own.extensions : {};
   const foreign = isJsonObject(theirs.extensions) ? theirs.extensions : {};
@@ -126,6 +145,9 @@ export function introducing(message: unknown, portrait: SelfPortrait): unknown {
       capabilities: all,
       ...(portrait.serverInfo !== undefined && result.serverInfo !== undefined && { serverInfo: portrait.serverInfo }),
       ...(portrait.instructions !== undefined && { instructions: portrait.instructions }),
+      ...(Object.keys(meta).length > 0 && {
+        _meta: { ...meta, ...(named && { [SERVER_INFO_META_KEY]: portrait.serverInfo }) },
+      }),
     },
   };
 }
@@ -141,4 +163,16 @@ function object(value: JsonValue | undefined): JsonObject {
 /** Where both sides have something to say, it is there if either has it. */
 function flags(value: JsonValue | undefined): JsonObject {
   return Object.fromEntries(Object.entries(object(value)).filter(([, set]) => set === true));
+}
+
+/** A question as a session's client is asked it, outside of any task. */
+export function questionTo(question: Question): { method: string; params: JsonObject } {
+  const { method, params } = v25.encodeAsked(randomUUID(), question);
+  return { method, params };
+}
+
+/** What came back; whatever is no answer is none. */
+export function answerTo(question: Question, reply: { result?: unknown; error?: unknown }): Answer {
+  const answer = v25.decodeAnswer(question.kind, reply);
+  return answer.ok ? answer.value : { action: 'cancel' };
 }

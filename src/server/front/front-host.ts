@@ -11,7 +11,7 @@ import type { ServingParts } from '../parts.ts';
 import { answerTo, asThrown } from '../rpc-error.ts';
 import type { ServerContext, Transport } from '../sdk.ts';
 import { askOn } from './asking.ts';
-import type { FrontCall, FrontConnection } from './front.ts';
+import type { FrontCall, FrontConnection, FrontView } from './front.ts';
 import type { FrontServer } from './front-server.ts';
 import { introduce, sessionCaller } from './introduction.ts';
 import { callOwn, listingOf, type OwnResource, type Registered, withOwnTemplates } from './own-things.ts';
@@ -29,22 +29,26 @@ export function frontHost({ server, front }: FrontServer): Host {
   const tools = new Map<string, Registered>();
   const resources: OwnResource[] = [];
   let serving: ServingParts | undefined;
-  let lasting = false;
+  let connection: FrontConnection | undefined;
   const parts = (): ServingParts => {
     if (serving === undefined) throw new Error('the server serves nothing yet');
     return serving;
   };
   const caller = (ctx: ServerContext): Caller => callerOf(ctx, parts().peer, parts().principalOf);
+  const viewOf = (ctx: ServerContext): Promise<FrontView> => look(caller(ctx), authorizationOf(ctx));
+  const look = (who: Caller, authorization: string | undefined): Promise<FrontView> =>
+    front.view({ caller: who, era: parts().peer.era, authorization, connection });
 
   const list = async (ctx: ServerContext): Promise<Handled> => {
     const { companions } = parts();
-    const { tools: theirs } = await front.view(caller(ctx));
-    const listed = [...theirs].map(([name, { listing, relay }]) => {
-      const execution = relay === undefined ? tools.get(name)?.tool.execution : undefined;
+    const { tools: theirs } = await viewOf(ctx);
+    const listed = [...theirs.values()].map(({ listing, task }) => {
+      const execution = task === undefined ? undefined : tools.get(task)?.tool.execution;
       const { execution: _theirs, ...rest } = listing;
       return execution === undefined ? rest : { ...rest, execution: { ...execution } };
     });
-    const ours = [...companions].filter((name) => !theirs.has(name)).map((name) => listingOf(name, tools.get(name)));
+    const goingOn = [...theirs.values()].some(({ task }) => task !== undefined) ? [...companions] : [];
+    const ours = goingOn.filter((name) => !theirs.has(name)).map((name) => listingOf(name, tools.get(name)));
     return { tools: [...listed, ...ours] };
   };
 
@@ -53,8 +57,11 @@ export function frontHost({ server, front }: FrontServer): Host {
     if (typeof name !== 'string') throw asThrown(invalidParams('params.name: expected a string'));
     if (!isJsonObject(args)) throw asThrown(invalidParams('params.arguments: expected an object'));
     const own = parts().companions.has(name) ? tools.get(name) : undefined;
-    if (own !== undefined) return callOwn(name, own, args, ctx);
-    const tool = (await front.view(caller(ctx))).tools.get(name);
+    // Whoever is behind may be gone; what is to be said of tasks can be said all the same.
+    const tool = await (own === undefined ? viewOf(ctx) : viewOf(ctx).catch(() => undefined)).then((view) =>
+      view?.tools.get(name),
+    );
+    if (tool === undefined && own !== undefined) return callOwn(name, own, args, ctx);
     if (tool === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
     if (tool.relay !== undefined) {
       if (parts().peer.era === 'legacy' && v25.keptTask(ctx.mcpReq._meta) !== undefined) {
@@ -62,7 +69,7 @@ export function frontHost({ server, front }: FrontServer): Host {
       }
       return tool.relay(frontCall(params, ctx));
     }
-    const registered = tools.get(name);
+    const registered = tool.task === undefined ? undefined : tools.get(tool.task);
     if (registered === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
     return callOwn(name, registered, args, ctx);
   };
@@ -86,7 +93,9 @@ export function frontHost({ server, front }: FrontServer): Host {
     const related = { relatedRequestId: ctx.mcpReq.id };
     return {
       params,
+      era: peer.era,
       caller: caller(ctx),
+      authorization: authorizationOf(ctx),
       sessionId: sessionIdOf(peer),
       meta: relayedMeta(ctx.mcpReq._meta),
       round: relayedRound(answers, state),
@@ -111,7 +120,7 @@ export function frontHost({ server, front }: FrontServer): Host {
       const own = await readOwn(params.uri, ctx);
       if (own !== undefined) return own;
     }
-    const view = await front.view(caller(ctx));
+    const view = await viewOf(ctx);
     const answer = await view.serve(method, frontCall(params, ctx));
     if (answer === undefined) throw asThrown(v25.methodNotFound(`Method not found: ${method}`));
     return method === 'resources/templates/list' ? withOwnTemplates(answer, resources) : answer;
@@ -128,14 +137,17 @@ export function frontHost({ server, front }: FrontServer): Host {
     }
   };
 
-  const connection = (): FrontConnection => ({
-    caller: () => sessionCaller(parts()),
-    sessionId: () => sessionIdOf(parts().peer),
+  const lasting = ({ peer }: ServingParts): FrontConnection => ({
+    sessionId: () => sessionIdOf(peer),
     notify: (method, params) => server.notification({ method, params } as never),
-    ...(parts().peer.era === 'legacy' && {
+    ...(peer.era === 'legacy' && {
       ask: (method: string, params: JsonObject, signal: AbortSignal) => askOn(server, method, params, signal),
     }),
   });
+  server.fallbackNotificationHandler = async ({ method }) => {
+    const who = sessionCaller(parts());
+    if (who !== undefined) front.notified(method, who);
+  };
 
   return {
     registerTool(name, tool, callback) {
@@ -157,19 +169,20 @@ export function frontHost({ server, front }: FrontServer): Host {
       server.connect = (given) => {
         const transport = given as unknown as Transport;
         change(transport);
-        introduce(transport, front, parts());
-        const leave = lasting ? front.connected?.(connection()) : undefined;
+        introduce(transport, (who) => look(who, undefined), parts());
         const { onclose } = transport;
         transport.onclose = () => {
-          leave?.();
+          if (connection !== undefined) front.left(connection);
           onclose?.();
         };
         return connect(given);
       };
     },
+    shownAs: (task) => front.shownAs(task),
+    keyed: (name) => front.keyed(name),
     begin(given, { connected }) {
       serving = given;
-      lasting = connected;
+      connection = connected ? lasting(given) : undefined;
     },
     session() {
       const version = server.getNegotiatedProtocolVersion();
@@ -184,6 +197,10 @@ export function frontHost({ server, front }: FrontServer): Host {
     hears: () => true,
     isToolResult: (value) => isJsonObject(value) && Array.isArray(value.content),
   };
+}
+
+function authorizationOf({ http }: ServerContext): string | undefined {
+  return http?.req?.headers.get('authorization') ?? undefined;
 }
 
 function refuse(what: string): () => never {

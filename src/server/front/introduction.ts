@@ -12,7 +12,9 @@ import type { ServingParts } from '../parts.ts';
 import type { CallerAuth } from '../principal.ts';
 import { answerTo } from '../rpc-error.ts';
 import type { JSONRPCMessage, RequestId, Transport } from '../sdk.ts';
-import type { Front } from './front.ts';
+import type { FrontView } from './front.ts';
+
+type ViewOf = (caller: Caller) => Promise<FrontView>;
 
 /** The client of a connection or session, as far as it has said who it is. */
 export function sessionCaller({ peer, principalOf }: ServingParts, auth?: CallerAuth): Caller | undefined {
@@ -36,7 +38,7 @@ export function sessionCaller({ peer, principalOf }: ServingParts, auth?: Caller
  * Lets a server present itself as those behind it do. They are only reached once it is known who asks, since what they offer
  * may depend on that: so the SDK's own answer waits on its way out.
  */
-export function introduce(transport: Transport, front: Front, parts: ServingParts): void {
+export function introduce(transport: Transport, viewOf: ViewOf, parts: ServingParts): void {
   const asking = new Map<RequestId, () => Caller | undefined>();
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
@@ -52,21 +54,21 @@ export function introduce(transport: Transport, front: Front, parts: ServingPart
     const who = id === undefined ? undefined : asking.get(id);
     if (id === undefined || who === undefined) return send(message, options);
     asking.delete(id);
-    return send(await introduced(message, who, front, parts), options);
+    return send(await introduced(message, who, viewOf, parts), options);
   };
 }
 
 async function introduced(
   message: JSONRPCMessage,
   who: () => Caller | undefined,
-  front: Front,
+  viewOf: ViewOf,
   { tasks }: ServingParts,
 ): Promise<JSONRPCMessage> {
   if (!('result' in message)) return message;
   try {
     const caller = who();
     if (caller === undefined) return message;
-    return introducing(message, (await front.view(caller)).portrait) as JSONRPCMessage;
+    return introducing(message, (await viewOf(caller)).portrait) as JSONRPCMessage;
   } catch (error) {
     return { jsonrpc: '2.0', id: message.id, error: answerTo(error, 'initialize', tasks) };
   }

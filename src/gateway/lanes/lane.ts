@@ -1,0 +1,167 @@
+import type { ConnectedServer } from '../../client/index.ts';
+import type { Link } from '../../client/link.ts';
+import type { OnQuestion } from '../../client/remote.ts';
+import { toolPages } from '../../client/tool-list.ts';
+import {
+  type Answer,
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Logger,
+  type Principal,
+  type Question,
+} from '../../core/index.ts';
+import type { FrontConnection } from '../../server/front/front.ts';
+import { answerTo, questionTo } from '../../wire/relayed.ts';
+
+/** Asks whoever waits for a call, or is connected. */
+export type Asker = (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+
+const LIST_TIMEOUT_MS = 60_000;
+/** An upstream that asks as soon as it is connected is ahead of the client it is connected for. */
+const FOR_SOMEBODY_MS = 10_000;
+const TOOLS_CHANGED = 'notifications/tools/list_changed';
+
+/**
+ * One connection to an upstream, for one principal and for clients that can be asked the same: what one of them may see, or is
+ * asked, never reaches another.
+ */
+export class Lane {
+  readonly name: string;
+  readonly principal: Principal;
+  readonly server: ConnectedServer;
+  readonly link: Link;
+  readonly #logger: Logger;
+  readonly #askers: Asker[] = [];
+  readonly #connections = new Set<FrontConnection>();
+  readonly #changed: (lane: Lane, method: string, params: JsonObject) => void;
+  readonly #clock: Clock;
+  #somebody: (() => void)[] = [];
+  #listing: Promise<readonly JsonObject[]> | undefined;
+  #inFlight = 0;
+  /** When it was last of use, on the monotonic clock. */
+  usedAt = 0;
+
+  constructor(parts: {
+    name: string;
+    principal: Principal;
+    server: ConnectedServer;
+    clock: Clock;
+    logger: Logger;
+    /** Told of every notification that concerns no single request. */
+    changed: (lane: Lane, method: string, params: JsonObject) => void;
+  }) {
+    const { link } = parts.server;
+    if (link === undefined) throw new TypeError('a lane needs a connection of its own');
+    this.name = parts.name;
+    this.principal = parts.principal;
+    this.server = parts.server;
+    this.link = link;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#changed = parts.changed;
+    link.onNotification((method, params) => {
+      if (method === TOOLS_CHANGED) this.#listing = undefined;
+      this.#changed(this, method, params);
+    });
+    link.onReconnect(() => {
+      this.#listing = undefined;
+      this.#changed(this, TOOLS_CHANGED, {});
+    });
+  }
+
+  /** Somebody waits for it, or is connected by it. */
+  get busy(): boolean {
+    return this.#inFlight > 0 || this.#connections.size > 0;
+  }
+
+  get connections(): ReadonlySet<FrontConnection> {
+    return this.#connections;
+  }
+
+  /** All tools as the upstream lists them, each as it came. */
+  tools(): Promise<readonly JsonObject[]> {
+    this.#listing ??= this.#list().catch((error: unknown) => {
+      this.#listing = undefined;
+      throw error;
+    });
+    return this.#listing;
+  }
+
+  /** While a request of a caller's is on its way, he can be asked. */
+  async during<Result>(asker: Asker | undefined, work: () => Promise<Result>): Promise<Result> {
+    this.#inFlight += 1;
+    if (asker !== undefined) this.#askers.push(asker);
+    this.#arrived();
+    try {
+      return await work();
+    } finally {
+      this.#inFlight -= 1;
+      if (asker !== undefined) this.#askers.splice(this.#askers.lastIndexOf(asker), 1);
+    }
+  }
+
+  join(connection: FrontConnection): void {
+    this.#connections.add(connection);
+    this.#arrived();
+  }
+
+  leave(connection: FrontConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  /** Answers what the upstream asks while no task of ours waits for it: all who could be asked here are one caller. */
+  readonly ask: OnQuestion = async ({ question, signal }) => {
+    const asker = this.#asker() ?? (await this.#somebodyCame().then(() => this.#asker()));
+    if (asker === undefined) {
+      this.#logger.warn({ lane: this.name, kind: question.kind }, 'an upstream asks, and nobody is there to be asked');
+      return { action: 'cancel' };
+    }
+    return askBy(asker, question, signal);
+  };
+
+  #asker(): Asker | undefined {
+    const connected = [...this.#connections].flatMap(({ ask }) => ask ?? []);
+    return this.#askers.at(-1) ?? connected.at(-1);
+  }
+
+  #arrived(): void {
+    for (const came of this.#somebody.splice(0)) came();
+  }
+
+  #somebodyCame(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimer(FOR_SOMEBODY_MS, resolve);
+      this.#somebody.push(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  async #list(): Promise<readonly JsonObject[]> {
+    if (!isJsonObject(this.link.capabilities.tools)) return [];
+    const found = new Map<string, JsonObject>();
+    const ask = (params: JsonObject): Promise<JsonObject> =>
+      this.link.request('tools/list', params, { timeoutMs: LIST_TIMEOUT_MS, tasks: true });
+    for await (const one of toolPages(ask)) {
+      if (isJsonObject(one) && typeof one.name === 'string' && !found.has(one.name)) found.set(one.name, one);
+    }
+    return [...found.values()];
+  }
+}
+
+export async function askBy(asker: Asker, question: Question, signal: AbortSignal): Promise<Answer> {
+  const { method, params } = questionTo(question);
+  return answerTo(question, await asker(method, params, signal).then((result) => ({ result }), asError));
+}
+
+function asError(error: unknown): { error: JsonObject } {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return {
+    error: {
+      code: Number.isSafeInteger(code) ? (code as number) : -32_603,
+      message: typeof message === 'string' ? message : 'the client did not answer',
+    },
+  };
+}

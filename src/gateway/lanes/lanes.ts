@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto';
+import type { ConnectTarget, TaskClient } from '../../client/index.ts';
+import {
+  type Clock,
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  type Logger,
+  type Principal,
+  type RequestorAbilities,
+  type Timer,
+} from '../../core/index.ts';
+import type { UpstreamConfig } from '../config/types.ts';
+import { Lane } from './lane.ts';
+
+/** Whom a lane is for. */
+export interface LaneUser {
+  principal: Principal;
+  abilities: RequestorAbilities;
+}
+
+export interface LanesParts {
+  client: TaskClient;
+  clock: Clock;
+  logger: Logger;
+  /** Shared by the processes on one store, so that a lane has the same name in each, and after a restart. */
+  secret: Uint8Array;
+  /** How an upstream is reached. @param authorization what its caller showed us last, where that is to be passed on */
+  reach: (config: UpstreamConfig, authorization: () => string | undefined) => ConnectTarget;
+  changed: (lane: Lane, method: string, params: JsonObject) => void;
+}
+
+const IDLE_MS = 300_000;
+
+/** The lanes to one upstream, made when they are needed and ended when they are not. */
+export class Lanes {
+  readonly config: UpstreamConfig;
+  readonly #parts: LanesParts;
+  readonly #lanes = new Map<string, Promise<Lane>>();
+  readonly #open = new Map<string, Lane>();
+  readonly #authorizations = new Map<string, string>();
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(config: UpstreamConfig, parts: LanesParts) {
+    this.config = config;
+    this.#parts = parts;
+    this.#tick();
+  }
+
+  get open(): readonly Lane[] {
+    return [...this.#open.values()];
+  }
+
+  /** @throws whatever reaching the upstream throws; the next call tries again */
+  get(user: LaneUser): Promise<Lane> {
+    const name = this.nameOf(user);
+    const known = this.#lanes.get(name);
+    if (known !== undefined) {
+      this.#use(name);
+      return known;
+    }
+    const made = this.#make(name, user);
+    this.#lanes.set(name, made);
+    made.catch(() => this.#lanes.delete(name)); // Told to whoever asked.
+    return made;
+  }
+
+  /** Calls in the journal are kept under it, so it changes with everything that makes another upstream of it. */
+  nameOf({ principal, abilities }: LaneUser): string {
+    const { form, url = false, sampling = false, roots = false } = abilities;
+    const key = { target: this.config.target, principal, abilities: { form, url, sampling, roots } };
+    const hmac = createHmac('sha256', this.#parts.secret).update(canonicalJson(key as unknown as JsonValue));
+    return `${this.config.name}#${hmac.digest('base64url').slice(0, 22)}`;
+  }
+
+  /** What a caller showed us, for upstreams to which it is to be shown. In memory only. */
+  showed(user: LaneUser, authorization: string): void {
+    const { target } = this.config;
+    if ('url' in target && target.forwardAuthorization) this.#authorizations.set(this.nameOf(user), authorization);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await Promise.all([...this.#lanes.keys()].map((name) => this.#end(name)));
+  }
+
+  async #make(name: string, { principal, abilities }: LaneUser): Promise<Lane> {
+    const { client, clock, logger, reach, changed } = this.#parts;
+    let opened: (lane: Lane) => void = () => {};
+    const made = new Promise<Lane>((resolve) => (opened = resolve));
+    const target = reach(this.config, () => this.#authorizations.get(name));
+    const server = await client.connect(name, {
+      ...target,
+      abilities,
+      oneCaller: true,
+      onQuestion: async (asked) => (await made).ask(asked),
+    } as ConnectTarget);
+    const lane = new Lane({ name, principal, server, clock, logger, changed });
+    opened(lane);
+    if (this.#closed) await client.disconnect(name);
+    this.#open.set(name, lane);
+    this.#use(name);
+    return lane;
+  }
+
+  #use(name: string): void {
+    const lane = this.#open.get(name);
+    if (lane !== undefined) lane.usedAt = this.#parts.clock.monotonic();
+  }
+
+  #tick(): void {
+    const everyMs = Math.max(1_000, (this.config.idleAfterMs ?? IDLE_MS) / 4);
+    this.#timer = this.#parts.clock.setTimer(everyMs, () => {
+      void this.#endIdle().finally(() => {
+        if (!this.#closed) this.#tick();
+      });
+    });
+  }
+
+  async #endIdle(): Promise<void> {
+    const { clock, client, logger } = this.#parts;
+    const idleMs = this.config.idleAfterMs ?? IDLE_MS;
+    for (const [name, lane] of this.#open) {
+      if (lane.busy || client.followed(name) > 0) lane.usedAt = clock.monotonic();
+      else if (clock.monotonic() - lane.usedAt >= idleMs) {
+        await this.#end(name).catch((error: unknown) => logger.warn({ error }, 'an idle upstream could not be left'));
+      }
+    }
+  }
+
+  async #end(name: string): Promise<void> {
+    this.#open.delete(name);
+    this.#lanes.delete(name);
+    await this.#parts.client.disconnect(name);
+  }
+}

@@ -1,0 +1,84 @@
+import { RemoteRefusedError, RemoteUnreachableError } from '../../client/remote-errors.ts';
+import type { Answer, JsonObject, Question, RpcErrorObject } from '../../core/index.ts';
+import type { FrontCall } from '../../server/front/front.ts';
+import { askForPages, type Era, pagesNeeded, relayedError, relayedResult, roundIn } from '../../wire/relayed.ts';
+import { encodeResponses, encodeRound } from '../../wire/rev2026-07-28/client.ts';
+import { askBy, type Lane } from '../lanes/lane.ts';
+
+/** A server that asks before every answer will ask for ever. */
+const MAX_ROUNDS = 10;
+/** What may be answered by asking for something first, on 2026-07-28. */
+const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** An error as the SDK wants it thrown. */
+export function rpcError(error: RpcErrorObject): Error {
+  return Object.assign(new Error(error.message), error);
+}
+
+/**
+ * Passes one request on to its upstream, and the answer back.
+ * @throws the upstream's error as its client may see it; an internal error that says what is known, where no answer came
+ */
+export async function passOn(
+  lane: Lane,
+  method: string,
+  params: JsonObject,
+  call: FrontCall,
+  { timeoutMs }: { timeoutMs?: number | undefined } = {},
+): Promise<JsonObject> {
+  const { era: to, signal, onProgress, meta, ask } = call;
+  const own = Object.keys(meta).length > 0 ? { _meta: meta } : {};
+  const send = (round: JsonObject): Promise<JsonObject> =>
+    lane.link.request(
+      method,
+      { ...params, ...round, ...own },
+      { signal, ...(onProgress && { onProgress }), ...(timeoutMs !== undefined && { timeoutMs }) },
+    );
+  return lane.during(ask, async () => {
+    try {
+      let result = await send(lane.link.era === 'modern' ? call.round : {});
+      if (to === 'legacy' && ASKING.has(method)) result = await answered(result, send, call);
+      return relayedResult(method, result, to);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const pages = error instanceof RemoteRefusedError ? pagesNeeded(error.rpc) : [];
+      if (to === 'modern' && pages.length > 0 && call.caller.abilities.url === true) return askForPages(pages);
+      throw told(error, lane, to);
+    }
+  });
+}
+
+/** A client of a session is asked by requests what its upstream asks by answers. */
+async function answered(
+  first: JsonObject,
+  send: (round: JsonObject) => Promise<JsonObject>,
+  { ask, signal }: FrontCall,
+): Promise<JsonObject> {
+  let result = first;
+  for (let rounds = 0; ; rounds += 1) {
+    const round = roundIn(result);
+    if (round === undefined) return result;
+    if (rounds === MAX_ROUNDS) throw rpcError({ code: -32_603, message: `the server asked ${MAX_ROUNDS} times` });
+    const { questions, state } = round;
+    const answers = new Map<string, Answer>();
+    for (const [key, question] of questions) answers.set(key, await answerOf(question, ask, signal));
+    const { responses, unsaid } = encodeResponses(answers, questions);
+    if (unsaid.length > 0) throw rpcError({ code: -1, message: `${unsaid.join(', ')}: refused by the client` });
+    result = await send(encodeRound(responses, state));
+  }
+}
+
+async function answerOf(question: Question, ask: FrontCall['ask'], signal: AbortSignal): Promise<Answer> {
+  return ask === undefined ? { action: 'cancel' } : askBy(ask, question, signal);
+}
+
+function told(error: unknown, lane: Lane, to: Era): unknown {
+  if (error instanceof RemoteRefusedError) {
+    return rpcError(relayedError(error.rpc, to));
+  }
+  if (error instanceof RemoteUnreachableError) {
+    const ran = error.mayHaveRun ? 'whether it ran is not known' : 'nothing ran';
+    return rpcError({ code: -32_603, message: `${lane.server.origin}: ${error.message}; ${ran}` });
+  }
+  return error;
+}

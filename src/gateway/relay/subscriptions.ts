@@ -1,0 +1,91 @@
+import { subscribeTo } from '../../client/link.ts';
+import type { Logger } from '../../core/index.ts';
+import type { FrontCall } from '../../server/front/front.ts';
+import type { Lane } from '../lanes/lane.ts';
+import { passOn } from './direct.ts';
+
+/** Who wants to hear of which resources, over one lane; the upstream is asked once for each. */
+interface Wanted {
+  sessions: Map<string, Set<string>>;
+  /** Of an upstream of 2026-07-28: the stream by which it tells. */
+  stream: AbortController | undefined;
+}
+
+/** Subscriptions to resources of an upstream. In memory, as the sessions are in which they were made. */
+export class Subscriptions {
+  readonly #logger: Logger;
+  readonly #lanes = new Map<Lane, Wanted>();
+
+  constructor({ logger }: { logger: Logger }) {
+    this.#logger = logger;
+  }
+
+  async subscribe(lane: Lane, uri: string, sessionId: string, call: FrontCall): Promise<void> {
+    const wanted = this.#of(lane);
+    const sessions = wanted.sessions.get(uri) ?? new Set();
+    const first = sessions.size === 0;
+    if (first && lane.link.era === 'legacy') await passOn(lane, 'resources/subscribe', { uri }, call);
+    wanted.sessions.set(uri, sessions.add(sessionId));
+    if (first && lane.link.era === 'modern') this.#listen(lane, wanted);
+  }
+
+  async unsubscribe(lane: Lane, uri: string, sessionId: string, call: FrontCall): Promise<void> {
+    const wanted = this.#of(lane);
+    const sessions = wanted.sessions.get(uri);
+    if (sessions?.delete(sessionId) !== true || sessions.size > 0) return;
+    wanted.sessions.delete(uri);
+    if (lane.link.era === 'legacy') await passOn(lane, 'resources/unsubscribe', { uri }, call);
+    else this.#listen(lane, wanted);
+  }
+
+  /** From 2026-07-28 on an upstream tells of changes only where it is asked to. */
+  begin(lane: Lane): void {
+    if (lane.link.era === 'modern') this.#listen(lane, this.#of(lane));
+  }
+
+  /** Whether a session is to hear of a resource. */
+  wants(lane: Lane, uri: unknown, sessionId: string): boolean {
+    return this.#lanes.get(lane)?.sessions.get(String(uri))?.has(sessionId) === true;
+  }
+
+  /** The session is over. */
+  left(lane: Lane, sessionId: string): void {
+    for (const sessions of this.#lanes.get(lane)?.sessions.values() ?? []) sessions.delete(sessionId);
+  }
+
+  /** A connection to an upstream was lost, and another took its place. */
+  again(lane: Lane): void {
+    const wanted = this.#lanes.get(lane);
+    if (lane.link.era === 'modern') this.begin(lane);
+    else
+      for (const uri of wanted?.sessions.keys() ?? []) {
+        lane.link.request('resources/subscribe', { uri }).catch((error: unknown) => {
+          this.#logger.warn({ error, lane: lane.name }, 'a resource could not be subscribed to again');
+        });
+      }
+  }
+
+  close(): void {
+    for (const { stream } of this.#lanes.values()) stream?.abort();
+    this.#lanes.clear();
+  }
+
+  #of(lane: Lane): Wanted {
+    const wanted = this.#lanes.get(lane) ?? { sessions: new Map(), stream: undefined };
+    this.#lanes.set(lane, wanted);
+    return wanted;
+  }
+
+  #listen(lane: Lane, wanted: Wanted): void {
+    wanted.stream?.abort();
+    const stream = new AbortController();
+    wanted.stream = stream;
+    const uris = [...wanted.sessions.keys()];
+    const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+    const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: uris }) };
+    subscribeTo(lane.link, filter, stream.signal).catch((error: unknown) => {
+      if (!stream.signal.aborted)
+        this.#logger.warn({ error, lane: lane.name }, 'an upstream tells of no changes any more');
+    });
+  }
+}
