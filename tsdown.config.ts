@@ -7,6 +7,7 @@ export default defineConfig({
     'src/server/sdk-v1/index.ts',
     'src/client/index.ts',
     'src/client/ai-sdk.ts',
+    'src/adapters/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

@@ -1,5 +1,4 @@
-import type { Clock, RandomSource, Timer } from '../core/index.ts';
-import { retryDelay } from './poll-delay.ts';
+import { type Clock, type RandomSource, retryReadDelayMs, type Timer } from '../core/index.ts';
 
 /** When a call may be taken up again, and what wakes whoever follows it before that. By the monotonic clock. */
 export class CallPace {
@@ -33,7 +32,7 @@ export class CallPace {
   /** Another failure in a row; how long to wait after it, in milliseconds. */
   failed(retryAfterMs: number | undefined): number {
     this.#failures += 1;
-    return retryDelay(this.#failures, retryAfterMs, this.#random);
+    return retryReadDelayMs(this.#failures, retryAfterMs, this.#random);
   }
 
   succeeded(): void {

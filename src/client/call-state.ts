@@ -8,7 +8,7 @@ export type CallEnd =
   | { kind: 'failed'; error: RpcErrorObject }
   | { kind: 'refused'; error: RpcErrorObject }
   | { kind: 'cancelled'; reason?: string }
-  | { kind: 'expired'; message: string }
+  | { kind: 'expired'; message: string /** It never reached its server. */; neverSent?: true }
   | { kind: 'lost'; message: string }
   | { kind: 'unknown'; message: string };
 
@@ -183,7 +183,11 @@ export function nextStep(state: OpenCall, circumstances: Circumstances): CallSte
 }
 
 const neverSent: CallEnd = { kind: 'cancelled', reason: 'cancelled before it was sent' };
-const neverReached: CallEnd = { kind: 'expired', message: 'the server could not be reached in time; nothing ran' };
+const neverReached: CallEnd = {
+  kind: 'expired',
+  message: 'the server could not be reached in time; nothing ran',
+  neverSent: true,
+};
 
 export function unknownEnd(why: string): CallEnd {
   return { kind: 'unknown', message: `whether the tool ran is not known: ${why}` };

@@ -17,10 +17,6 @@ const UNHINTED_MAX_MS = 5_000;
 const GROWTH_MAX_MS = 30_000;
 /** Where the server pushes, polling is only the net. */
 const NET_MS = 30_000;
-const RETRY_MIN_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
-/** No server is left alone longer, however long it asks for. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
 /** Always upwards: a server's interval is never undercut. */
 const JITTER = 0.2;
 
@@ -44,15 +40,4 @@ export function pollDelayMs(situation: PollSituation, limits: PollLimits, random
   const wanted = Math.max(base, pushed ? NET_MS : 0);
   const bounded = Math.min(Math.max(wanted, limits.minPollMs), limits.maxPollMs);
   return Math.ceil(bounded * (1 + JITTER * randomFraction(random)));
-}
-
-/**
- * Milliseconds until the next try after `failures` in a row without an answer: doubled each time, and never sooner than the
- * server asked for.
- */
-export function retryDelay(failures: number, retryAfterMs: number | undefined, random: RandomSource): number {
-  const doubled = Math.min(RETRY_MIN_MS * 2 ** Math.min(failures - 1, 16), RETRY_MAX_MS);
-  const jittered = doubled * (1 + JITTER * randomFraction(random));
-  const asked = typeof retryAfterMs === 'number' && Number.isFinite(retryAfterMs) ? retryAfterMs : 0;
-  return Math.ceil(Math.max(jittered, Math.min(asked, RETRY_AFTER_MAX_MS)));
 }

@@ -1,6 +1,16 @@
 export { type Clock, systemClock, type Timer, untilNext } from './clock.ts';
 export { DEFAULTS } from './defaults.ts';
 export * from './errors.ts';
+export { fingerprint } from './fingerprint.ts';
+export type {
+  JobAdapter,
+  JobCaps,
+  JobContext,
+  JobEnd,
+  JobLogLine,
+  JobLogPage,
+  JobSnapshot,
+} from './job.ts';
 export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 export { indented, logText, MAX_LOG_LINE_BYTES, onOneLine } from './log-text.ts';
 export type { Logger } from './logger.ts';
@@ -16,7 +26,7 @@ export {
   workerLostRule,
 } from './recovery.ts';
 export { errorKind, loggedAs, withoutMessages } from './redaction.ts';
-export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs } from './retry.ts';
+export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs, retryReadDelayMs } from './retry.ts';
 export * from './standard-schema.ts';
 export {
   isTerminal,

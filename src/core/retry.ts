@@ -41,3 +41,22 @@ export function retryDelayMs(
   const full = Math.min(policy.maxBackoffMs, policy.backoffMs * 2 ** (attempts.made - 1));
   return Math.round(full * (1 - randomFraction(random) / 2));
 }
+
+/** After the first read that went wrong; doubled after each further one in a row. */
+const READ_RETRY_MIN_MS = 1_000;
+const READ_RETRY_MAX_MS = 60_000;
+/** Nobody is left alone longer, however long they ask for. */
+const RETRY_AFTER_MAX_MS = 3_600_000;
+/** Always upwards: what was asked for is never undercut. */
+const READ_RETRY_JITTER = 0.2;
+
+/**
+ * Milliseconds until something that harms nothing is tried again, after `failures` in a row without an answer: doubled each time,
+ * and never sooner than the other side asked for.
+ */
+export function retryReadDelayMs(failures: number, retryAfterMs: unknown, random: RandomSource): number {
+  const doubled = Math.min(READ_RETRY_MIN_MS * 2 ** Math.min(failures - 1, 16), READ_RETRY_MAX_MS);
+  const jittered = doubled * (1 + READ_RETRY_JITTER * randomFraction(random));
+  const asked = typeof retryAfterMs === 'number' && Number.isFinite(retryAfterMs) ? retryAfterMs : 0;
+  return Math.ceil(Math.max(jittered, Math.min(asked, RETRY_AFTER_MAX_MS)));
+}

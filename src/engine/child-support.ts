@@ -1,15 +1,34 @@
-import type { Answer, Question } from '../core/index.ts';
-import type { TaskContext } from './context.ts';
+import type { Answer, JsonValue, Question, RandomSource, RequestorAbilities } from '../core/index.ts';
+import type { LogLevel, TaskContext } from './context.ts';
+import type { JobKeeper } from './jobs/keeper.ts';
 
 /**
- * What the context of a task offers to whoever makes calls of tools on its behalf, beside what handlers see.
+ * What the context of a task offers to whoever has jobs done on its behalf, beside what handlers see.
  * @internal
  */
 export interface ChildSupport {
   /** Of the request that made the task. @see W3C Trace Context */
   readonly traceparent: string | undefined;
+  readonly abilities: RequestorAbilities;
+  /** The task was at work before: something may have been begun that no record tells of. */
+  readonly revived: boolean;
+  readonly random: RandomSource;
+  /** Ends jobs with their tasks. */
+  readonly jobs: JobKeeper;
   /** Milliseconds since the Unix epoch. */
   now(): number;
+  /** The place of this use of a name among those of the run: the same on every run. */
+  place(name: string): string;
+  /** What earlier runs recorded under a key. */
+  recorded(key: string): JsonValue | undefined;
+  /** Resolves once it is on disk. A key has one record. */
+  record(key: string, name: string, value: JsonValue): Promise<void>;
+  /** Something that must not be cut off by putting the handler away; where the run is over by then, it never settles. */
+  working<Value>(work: () => Promise<Value>): Promise<Value>;
+  /** What pollers are told instead of the progress; coalesced, never throws. */
+  say(message: string): void;
+  /** A line for the task's log, also one that was written earlier; never throws. */
+  logLine(text: string, level: LogLevel, at: number | undefined): void;
   /**
    * Waits `ms`, or until `early` settles, if that is still in this process. A long nap puts the handler away: it starts again over
    * its records, or is woken before by `engine.wake`. Nothing is recorded.

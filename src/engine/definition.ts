@@ -26,14 +26,22 @@ export interface Definition {
 /** Definitions by method and name. */
 export class Registry {
   readonly #definitions = new Map<string, Definition>();
-  readonly #list: Definition[] = [];
+  readonly #retired = new Set<string>();
+  #list: readonly Definition[] = [];
 
+  /** @throws {TypeError} when there is one of this name, unless that is retired: it is replaced then. */
   add(definition: Definition): void {
     const key = workName(definition.method, definition.name);
-    if (this.#definitions.has(key))
+    if (this.#definitions.has(key) && !this.#retired.delete(key))
       throw new TypeError(`${definition.name} is registered already; choose another name`);
     this.#definitions.set(key, definition);
-    this.#list.push(definition);
+    this.#list = [...this.#definitions.values()];
+  }
+
+  /** No task of it will be made any more; those that there are are worked on as before. */
+  retire(method: string, name: string): void {
+    const key = workName(method, name);
+    if (this.#definitions.has(key)) this.#retired.add(key);
   }
 
   find(method: string, name: string): Definition | undefined {

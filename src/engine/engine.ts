@@ -26,6 +26,7 @@ import { type Definition, Registry } from './definition.ts';
 import { runEphemeral } from './ephemeral-run.ts';
 import { HeldWork } from './held.ts';
 import { Inspector } from './inspector.ts';
+import { JobKeeper } from './jobs/keeper.ts';
 import { Maintenance } from './maintenance.ts';
 import { OwnTasks } from './own-tasks.ts';
 import type { PollSettings } from './polls.ts';
@@ -108,6 +109,15 @@ export class Engine extends OwnTasks<EngineParts> {
     maxResultBytes: this.parts.settings.maxResultBytes,
     create: (request) => this.create(request),
     store: async () => (await this.opened()).store,
+  });
+
+  /** Jobs that go on beside their tasks, as far as this process began or followed them. */
+  readonly #jobs: JobKeeper = new JobKeeper({
+    clock: this.parts.clock,
+    random: this.parts.random,
+    logger: this.parts.logger,
+    watch: (taskId, listener) => this.watch(taskId, listener),
+    statusOf: (taskId) => this.statusOf(taskId),
   });
 
   /** How many runs of handlers this process has started. */
@@ -244,6 +254,7 @@ export class Engine extends OwnTasks<EngineParts> {
   async #close(drainMs: number): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined);
     if (opened === undefined) return;
+    this.#jobs.stop();
     await opened.maintenance.stop();
     await opened.worker.stop(drainMs);
     opened.resign();
@@ -263,7 +274,7 @@ export class Engine extends OwnTasks<EngineParts> {
     const { workerId, resign } = await store.enlist(name);
     const worker = new Worker(
       workerId,
-      { store, dispatcher, registry: this.registry, clock, random, logger },
+      { store, dispatcher, registry: this.registry, clock, random, logger, jobs: this.#jobs },
       settings,
     );
     this.#worker = worker;

@@ -11,6 +11,8 @@ export type {
 } from './context.ts';
 export type { CreatedTask } from './engine.ts';
 export { Inspector, type LogReadOptions, type OperatorAction } from './inspector.ts';
+export type { JobTaskOptions, JobToolConfig } from './jobs/define-job.ts';
+export { type JobOptions, runJob } from './jobs/run-job.ts';
 export type { PromptConfig, PromptHandler, PromptResult, RegisteredTaskPrompt } from './prompts.ts';
 export type { ReadHandler, ReadResult, RegisteredTaskResource, ResourceConfig, ResourceRequest } from './resources.ts';
 export { stopOnSignals } from './signals.ts';

@@ -10,6 +10,11 @@ import type { PastAttempt } from '../store/index.ts';
 
 export const INTERNAL_ERROR = -32603;
 
+/** Thrown where the work of a task was cancelled though nobody cancelled the task: that ends it the same way. */
+export class WorkCancelledError extends Error {
+  override readonly name = 'WorkCancelledError';
+}
+
 function failed(error: RpcErrorObject): TerminalState {
   return { status: 'failed', error };
 }
@@ -41,6 +46,7 @@ export function completed(result: unknown, name: string, maxBytes: number): Term
  * goes out as it is; anything else is an internal error with its message, and never with its stack.
  */
 export function thrown(error: unknown): TerminalState {
+  if (error instanceof WorkCancelledError) return { status: 'cancelled', reason: error.message };
   if (typeof error === 'object' && error !== null) {
     const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
     if (Number.isSafeInteger(code) && typeof message === 'string') {

@@ -20,6 +20,7 @@ export class Reporter {
   readonly #logger: Logger;
   readonly #maxLogBytes: number | undefined;
   #progress: TaskProgress | undefined;
+  #said: string | undefined;
   readonly #backlog = new LogBacklog();
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -44,9 +45,16 @@ export class Reporter {
     this.#schedule();
   }
 
-  log(text: string, level: LogLevel): void {
+  say(message: string): void {
     if (this.#closed) return;
-    this.#backlog.push({ level, text: logText(text), at: this.#clock.now() });
+    this.#said = message.slice(0, MAX_MESSAGE_LENGTH);
+    this.#schedule();
+  }
+
+  /** @param at when it was written, where that was earlier, in milliseconds since the Unix epoch */
+  log(text: string, level: LogLevel, at: number = this.#clock.now()): void {
+    if (this.#closed) return;
+    this.#backlog.push({ level, text: logText(text), at });
     this.#schedule();
   }
 
@@ -61,7 +69,8 @@ export class Reporter {
   /** Writes what is left, so that watchers see how far it came, and takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#progress !== undefined || !this.#backlog.isEmpty) this.#writing = this.flush();
+    if (this.#progress !== undefined || this.#said !== undefined || !this.#backlog.isEmpty)
+      this.#writing = this.flush();
     await this.#writing;
   }
 
@@ -70,11 +79,15 @@ export class Reporter {
   }
 
   async #write(): Promise<void> {
-    const progress = this.#progress;
+    const report = {
+      ...(this.#progress !== undefined && { progress: this.#progress }),
+      ...(this.#said !== undefined && { statusMessage: this.#said }),
+    };
     const batches = this.#backlog.take();
     this.#progress = undefined;
+    this.#said = undefined;
     try {
-      if (progress !== undefined) await this.#store.report(this.#lease, { progress });
+      if (Object.keys(report).length > 0) await this.#store.report(this.#lease, report);
       for (const lines of batches) await this.#store.appendLog(this.#lease, lines, this.#maxLogBytes);
     } catch (error) {
       this.#logger.warn({ task: shortId(this.#lease.taskId), error }, 'progress or log of a task could not be written');

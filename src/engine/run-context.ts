@@ -12,6 +12,7 @@ import {
   type Principal,
   type Question,
   questionKey,
+  type RandomSource,
   type StandardSchema,
   type TaskId,
 } from '../core/index.ts';
@@ -29,12 +30,15 @@ import type {
   TaskContext,
 } from './context.ts';
 import { toFormSchema } from './form-schema.ts';
+import type { JobKeeper } from './jobs/keeper.ts';
 import { type Records, replay } from './records.ts';
 import type { Reporter } from './reporter.ts';
 
 /** What the context needs of the run it belongs to. */
 export interface RunControl {
   readonly signal: AbortSignal;
+  readonly random: RandomSource;
+  readonly jobs: JobKeeper;
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /** True once the run was put away or lost: it must not move another inch. */
@@ -109,7 +113,24 @@ export class RunContext implements TaskContext {
     this.#control = control;
     offerSupport(this, {
       traceparent: claimed.traceparent,
+      abilities: claimed.abilities,
+      revived: claimed.lease.fence > 1,
+      random: control.random,
+      jobs: control.jobs,
       now: () => control.now(),
+      place: (name) => `${name}#${this.#ordinal(`job ${name}`)}`,
+      recorded: (key) => {
+        const recorded = this.#records.step(key);
+        return recorded && (replay(recorded) as JsonValue);
+      },
+      record: (key, name, value) => this.#keep(key, name, value),
+      working: (work) => this.#working(work),
+      say: (message) => {
+        if (!control.over) reporter.say(message);
+      },
+      logLine: (text, level, at) => {
+        if (!control.over) reporter.log(text, level, at);
+      },
       nap: (key, ms, early) => this.#nap(key, ms, early),
       ask: (name, question) => this.#once(name, question, undefined),
       open: () => this.#records.openQuestions,
@@ -215,6 +236,24 @@ export class RunContext implements TaskContext {
         over = true;
       }
       await this.#stillMine();
+    });
+  }
+
+  #keep(key: string, name: string, value: JsonValue): Promise<void> {
+    return this.#call(() => this.#record({ key, name, ordinal: 1, body: encodeJson(value, name) }));
+  }
+
+  #working<Value>(work: () => Promise<Value>): Promise<Value> {
+    return this.#call(async () => {
+      this.#control.busy(1);
+      try {
+        return await this.#still(await work());
+      } catch (error) {
+        await this.#stillMine();
+        throw error;
+      } finally {
+        this.#control.busy(-1);
+      }
     });
   }
 

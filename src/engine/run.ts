@@ -16,6 +16,7 @@ import {
 import type { ClaimedTask, History, Release, TaskPulse, TaskStore } from '../store/index.ts';
 import { ActiveTime } from './active-time.ts';
 import type { Definition } from './definition.ts';
+import type { JobKeeper } from './jobs/keeper.ts';
 import { completed, INTERNAL_ERROR, internalError, thrown, withHistory } from './outcome.ts';
 import { persistently } from './persistently.ts';
 import { Records } from './records.ts';
@@ -57,6 +58,7 @@ export class Run implements RunControl {
   readonly #random: RandomSource;
   readonly #logger: Logger;
   readonly #settings: RunSettings;
+  readonly jobs: JobKeeper;
   readonly #controller = new AbortController();
   readonly #active: ActiveTime;
   readonly #waits: Waits;
@@ -74,7 +76,14 @@ export class Run implements RunControl {
   constructor(
     claimed: ClaimedTask,
     definition: Definition,
-    parts: { store: TaskStore; clock: Clock; random: RandomSource; logger: Logger; settings: RunSettings },
+    parts: {
+      store: TaskStore;
+      clock: Clock;
+      random: RandomSource;
+      logger: Logger;
+      settings: RunSettings;
+      jobs: JobKeeper;
+    },
   ) {
     this.claimed = claimed;
     this.#definition = definition;
@@ -83,6 +92,7 @@ export class Run implements RunControl {
     this.#random = parts.random;
     this.#logger = parts.logger;
     this.#settings = parts.settings;
+    this.jobs = parts.jobs;
     this.renewedAt = parts.clock.monotonic();
     const { timeoutMs, activeMs } = claimed;
     const leftMs = timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - activeMs);
@@ -136,6 +146,10 @@ export class Run implements RunControl {
 
   get #isHeld(): boolean {
     return this.#definition.onWorkerLost === 'held';
+  }
+
+  get random(): RandomSource {
+    return this.#random;
   }
 
   now(): number {

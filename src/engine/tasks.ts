@@ -2,6 +2,8 @@ import { pino } from 'pino';
 import {
   type Clock,
   DEFAULTS,
+  type JobAdapter,
+  type JsonValue,
   type Logger,
   type RandomSource,
   type StandardSchema,
@@ -12,6 +14,7 @@ import {
 import type { StoreBackend } from '../store/index.ts';
 import { Engine } from './engine.ts';
 import type { Inspector } from './inspector.ts';
+import { defineJobTool, type JobToolConfig } from './jobs/define-job.ts';
 import { definePrompt, type PromptConfig, type PromptHandler, type RegisteredTaskPrompt } from './prompts.ts';
 import { defineResource, type ReadHandler, type RegisteredTaskResource, type ResourceConfig } from './resources.ts';
 import { stopOnSignals } from './signals.ts';
@@ -117,6 +120,34 @@ export class Tasks implements AsyncDisposable {
     this.engine.registry.add(tool.definition);
     this.#tools.set(name, tool);
     return this;
+  }
+
+  /**
+   * Registers a tool whose work is done elsewhere: a call of another server, a process, an operation of a service. Its result goes
+   * out as the adapter gives it, unchecked; a lost worker only means that another one goes on watching.
+   * @param toArgs what the adapter is started with, from the call's arguments. @default these as they are
+   * @throws {TypeError} {RangeError} when something in the config cannot work, naming it.
+   */
+  registerJob<Args, Ref extends JsonValue, Input extends StandardSchema | undefined = undefined>(
+    name: string,
+    config: JobToolConfig<Input>,
+    adapter: JobAdapter<Args, Ref>,
+    toArgs: (args: ArgsOf<Input>) => Args = (args) => args as Args,
+  ): this {
+    const untyped = config as unknown as JobToolConfig<StandardSchema | undefined>;
+    const tool = defineJobTool(name, untyped, adapter, toArgs as (args: never) => Args, this.#defaults);
+    this.engine.registry.add(tool.definition);
+    this.#tools.set(name, tool);
+    return this;
+  }
+
+  /**
+   * Takes a tool out: it is listed and called no more, and another may be registered under its name. Tasks of it that there are go on
+   * with what was registered, or with what takes its place. False: there is none of this name.
+   */
+  removeTool(name: string): boolean {
+    this.engine.registry.retire('tools/call', name);
+    return this.#tools.delete(name);
   }
 
   /**

@@ -12,6 +12,7 @@ import {
 } from '../core/index.ts';
 import type { ClaimedTask, Dispatcher, Taken, TaskStore } from '../store/index.ts';
 import type { Definition, Registry } from './definition.ts';
+import type { JobKeeper } from './jobs/keeper.ts';
 import { Pending } from './pending.ts';
 import { persistently } from './persistently.ts';
 import { Run, type RunSettings } from './run.ts';
@@ -41,6 +42,7 @@ export class Worker {
   readonly #random: RandomSource;
   readonly #logger: Logger;
   readonly #settings: WorkerSettings;
+  readonly #jobs: JobKeeper;
   readonly #slots: Slots;
   readonly #runs = new Map<TaskId, Run>();
   readonly #promised = new Pending();
@@ -62,6 +64,7 @@ export class Worker {
       clock: Clock;
       random: RandomSource;
       logger: Logger;
+      jobs: JobKeeper;
     },
     settings: WorkerSettings,
   ) {
@@ -73,6 +76,7 @@ export class Worker {
     this.#random = parts.random;
     this.#logger = parts.logger;
     this.#settings = settings;
+    this.#jobs = parts.jobs;
     this.#slots = new Slots(settings);
   }
 
@@ -210,6 +214,7 @@ export class Worker {
       random: this.#random,
       logger: this.#logger,
       settings: this.#settings,
+      jobs: this.#jobs,
     });
     void run.execute().finally(() => {
       if (this.#runs.get(taskId) === run) this.#runs.delete(taskId); // A later run of the task may have begun here.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RemoteUnreachableError } from '../../src/client/index.ts';
-import { POLL_LIMITS, pollDelayMs, retryDelay } from '../../src/client/poll-delay.ts';
-import { systemRandom } from '../../src/core/index.ts';
+import { POLL_LIMITS, pollDelayMs } from '../../src/client/poll-delay.ts';
+import { retryReadDelayMs, systemRandom } from '../../src/core/index.ts';
 import { recordingLogger } from '../support/engine.ts';
 import { type aRemoteTask, completed, never } from './scripted-remote.ts';
 import { pass, settled, stage } from './support.ts';
@@ -46,13 +46,15 @@ describe('the time to the next poll', () => {
   );
 
   it('doubles from failure to failure up to a minute, and is never under what the server asked for [EC-31]', () => {
-    expect([1, 2, 3, 20].map((failures) => Math.floor(retryDelay(failures, undefined, systemRandom) / 1.2))).toEqual(
+    expect(
+      [1, 2, 3, 20].map((failures) => Math.floor(retryReadDelayMs(failures, undefined, systemRandom) / 1.2)),
+    ).toEqual(
       [1, 2, 4, 60].map((seconds) =>
         expect.toSatisfy((ms: number) => ms <= seconds * SECOND && ms >= (seconds * SECOND) / 1.3),
       ),
     );
-    expect(retryDelay(1, 90 * SECOND, systemRandom)).toBeGreaterThanOrEqual(90 * SECOND);
-    expect(retryDelay(1, 1e15, systemRandom)).toBeLessThanOrEqual(60 * MINUTE);
+    expect(retryReadDelayMs(1, 90 * SECOND, systemRandom)).toBeGreaterThanOrEqual(90 * SECOND);
+    expect(retryReadDelayMs(1, 1e15, systemRandom)).toBeLessThanOrEqual(60 * MINUTE);
   });
 });
 

@@ -1,8 +1,7 @@
-import { canonicalJson, isJsonObject, type JsonObject } from '../../core/index.ts';
+import { canonicalJson, fingerprint, isJsonObject, type JsonObject } from '../../core/index.ts';
 import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-state.ts';
 import { type ClientParts, partsOf, type TaskClient } from '../client.ts';
-import { fingerprint } from '../fingerprint.ts';
 import type { CallRecord } from '../journal/journal.ts';
 import { type AgentImage, noticeOf, outcomeOf, shortened } from './words.ts';
 

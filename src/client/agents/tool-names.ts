@@ -1,4 +1,4 @@
-import { fingerprint } from '../fingerprint.ts';
+import { fingerprint } from '../../core/index.ts';
 
 /** What every provider of models takes as the name of a tool. */
 const MAX_LENGTH = 64;

@@ -1,7 +1,6 @@
-import { unreachable } from '../../core/index.ts';
+import { fingerprint, unreachable } from '../../core/index.ts';
 import { readContent } from '../../wire/peer-content.ts';
 import type { CallEnd } from '../call-state.ts';
-import { fingerprint } from '../fingerprint.ts';
 import type { CallSnapshot } from '../snapshot.ts';
 
 // What models read. Their own side speaks plainly; what a server said stands apart from it.

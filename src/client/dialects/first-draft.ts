@@ -1,9 +1,8 @@
-import { type JsonObject, newTaskId } from '../../core/index.ts';
+import { fingerprint, type JsonObject, newTaskId } from '../../core/index.ts';
 import { toolResult } from '../../wire/peer-task.ts';
 import { decodeTask, encodeAbout, encodeWish } from '../../wire/rev-sep-1686/client.ts';
 import { createdTask, METHODS, REVISION } from '../../wire/rev-sep-1686/index.ts';
 import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
-import { fingerprint } from '../fingerprint.ts';
 import { ProgressTokens } from '../progress.ts';
 import type { Outcome, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteRefusedError } from '../remote-errors.ts';

@@ -1,8 +1,7 @@
-import { type Answer, canonicalJson, type JsonValue, type Question } from '../../core/index.ts';
+import { type Answer, canonicalJson, fingerprint, type JsonValue, type Question } from '../../core/index.ts';
 import type { CallRun } from '../call-run.ts';
 import type { Changes } from '../changes.ts';
 import { ClientClosedError } from '../errors.ts';
-import { fingerprint } from '../fingerprint.ts';
 import type { Following } from '../following.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OnQuestion } from '../remote.ts';

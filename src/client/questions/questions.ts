@@ -8,12 +8,12 @@ import {
   type Question,
   type RandomSource,
   Recent,
+  retryReadDelayMs,
 } from '../../core/index.ts';
 import { decodeQuestion, encodeReply } from '../../wire/asked.ts';
 import { relatedTaskOf } from '../../wire/rev2025-11-25/client.ts';
 import type { TaskRequest } from '../../wire/rev2025-11-25/client-tasks.ts';
 import type { Connection } from '../connection.ts';
-import { retryDelay } from '../poll-delay.ts';
 import type { OnQuestion } from '../remote.ts';
 import { RemoteUnreachableError } from '../remote-errors.ts';
 import type { AskedTasks, Reply } from './asked-tasks.ts';
@@ -59,7 +59,7 @@ export function answerQuestions(connection: Connection, answering: Answering): (
       logger.debug({ error, failures }, 'an answer could not be sent');
       const unreachable = error instanceof RemoteUnreachableError;
       if (!unreachable || connection.closed || failures >= MAX_TRIES) return; // On another connection it is asked again.
-      const delayMs = retryDelay(failures + 1, error.retryAfterMs, random);
+      const delayMs = retryReadDelayMs(failures + 1, error.retryAfterMs, random);
       clock.setTimer(delayMs, () => send(id, reply, failures + 1));
     });
   };

@@ -1,0 +1,1 @@
+export { type McpToolOptions, mcpTool } from './mcp/mcp-tool.ts';

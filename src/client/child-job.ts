@@ -1,0 +1,98 @@
+import { fingerprint, type JobAdapter, type JobContext, type JobSnapshot, NonRetryableError } from '../core/index.ts';
+import type { Call } from './call.ts';
+import type { CallEnd } from './call-state.ts';
+import { CALL_ID_PREFIX, type CallOptions, type ConnectedServer, type ToolCall } from './connected-server.ts';
+import { CallNotFoundError } from './errors.ts';
+import type { CallSnapshot } from './snapshot.ts';
+
+export interface ChildCall extends ToolCall {
+  options?: Pick<CallOptions, 'ttlMs'>;
+}
+
+/** What a call is known by: its id in the client's journal. */
+export type ChildRef = string;
+
+export interface ChildJobOptions {
+  /** The server, as this process reaches it now. */
+  server: (context: JobContext) => ConnectedServer | Promise<ConnectedServer>;
+  /** How the end of a call is told. */
+  endOf: (end: CallEnd, callId: ChildRef) => JobSnapshot;
+}
+
+/**
+ * A call of a tool, as a job: made once, held in the client's journal, which follows it by itself and cancels it with its task. Its
+ * id follows from the task's, so that it needs no record anywhere else before it is made.
+ */
+export function childJob({ server, endOf }: ChildJobOptions): JobAdapter<ChildCall, ChildRef> {
+  const callOf = async (callId: ChildRef, context: JobContext): Promise<Call | undefined> => {
+    try {
+      return await (await server(context)).handle(callId);
+    } catch (error) {
+      if (error instanceof CallNotFoundError) return undefined;
+      throw error;
+    }
+  };
+  return {
+    kind: 'mcp',
+    caps: {
+      cancel: 'request',
+      logs: 'none',
+      input: true,
+      push: true,
+      idempotentStart: true,
+      endsWithTask: true,
+    },
+    refOf,
+    async start({ options = {}, ...call }, context) {
+      const { taskId, idempotencyKey, traceparent } = context;
+      const callId = refOf(context);
+      const of = { callId, parent: taskId, ...(traceparent !== undefined && { traceparent }) };
+      const keyed = { ...options, idempotencyKey };
+      const connected = await server(context);
+      try {
+        await connected.child(call, keyed, of);
+      } catch (error) {
+        // What is wrong with the call stays wrong.
+        if (error instanceof TypeError) throw new NonRetryableError(error.message, { cause: error });
+        throw error;
+      }
+      return { ref: callId };
+    },
+    async find(_call, context) {
+      return (await callOf(refOf(context), context))?.id;
+    },
+    async poll(callId, context) {
+      const call = await callOf(callId, context);
+      const gone: CallEnd = { kind: 'lost', message: 'the journal does not have the call any more' };
+      if (call === undefined) return endOf(gone, callId);
+      return call.state.end === undefined ? standing(call.state) : endOf(call.state.end, callId);
+    },
+    async changed(callId, context) {
+      await (await server(context)).news(callId, context.signal);
+    },
+    async cancel(callId, context) {
+      await (await callOf(callId, context))?.cancel();
+    },
+    async answer(callId, key, answer, context) {
+      await (await callOf(callId, context))?.answer(key, answer);
+    },
+    async release(callId, context) {
+      await (await callOf(callId, context))?.acknowledge();
+    },
+  };
+}
+
+/** The same in every process; nothing is read out of it. */
+function refOf({ idempotencyKey }: JobContext): ChildRef {
+  return `${CALL_ID_PREFIX}${fingerprint(`call ${idempotencyKey}`, 'base64url', 24)}`;
+}
+
+function standing({ status, questions, statusMessage, progress }: CallSnapshot): JobSnapshot {
+  const told = {
+    ...(statusMessage !== undefined && { message: statusMessage }),
+    ...(progress !== undefined && { progress }),
+  };
+  if (questions !== undefined) return { state: 'input', questions, ...told };
+  // What it asks is not known before it was polled: whoever took the call over knows only that it asks.
+  return status === 'input_required' ? { state: 'input', ...told } : { state: 'working', ...told };
+}
