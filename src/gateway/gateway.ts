@@ -1,8 +1,15 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { type ConnectTarget, openTaskClient, type TaskClient } from '../client/index.ts';
-import { type Clock, type Logger, type RandomSource, systemClock, systemRandom } from '../core/index.ts';
+import { openTaskClient, type TaskClient } from '../client/index.ts';
+import {
+  type Clock,
+  type JsonObject,
+  type Logger,
+  type RandomSource,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
 import { createTasks, type Tasks } from '../engine/index.ts';
 import type { Front, FrontAsker, FrontConnection, FrontView } from '../server/front/front.ts';
 import { FrontServer } from '../server/front/front-server.ts';
@@ -10,12 +17,16 @@ import type { Listening, ListenOptions, StdioTaskServer } from '../server/index.
 import { serveTaskStdio, serveTaskStream } from '../server/stdio.ts';
 import { type AnnouncingServer, serveFactory } from '../server/task-server.ts';
 import { sqliteStore } from '../store/index.ts';
+import { type ClientSeen, ClientsSeen } from './clients-seen.ts';
 import type { GatewayConfig, UpstreamConfig } from './config/types.ts';
+import { KnownTools } from './known-tools.ts';
 import type { Lane } from './lanes/lane.ts';
 import { reach } from './lanes/reach.ts';
+import { OpenUpstreams, type Reloaded } from './open-upstreams.ts';
 import { rpcError } from './relay/direct.ts';
 import { type Behind, viewOf } from './relay/view.ts';
-import { SlowTools } from './slow-tools.ts';
+import { statusOf, type UpstreamStatus } from './status.ts';
+import { TaskTools } from './task-tools.ts';
 import { Upstream } from './upstream.ts';
 
 export interface GatewayOptions {
@@ -30,15 +41,27 @@ export interface GatewayOptions {
   random?: RandomSource;
 }
 
+export interface GatewayStatus {
+  upstreams: UpstreamStatus[];
+  /** Clients that were here since the gateway was opened. */
+  clients: ClientSeen[];
+  openTasks: number;
+}
+
 const INFO = { name: 'longcall-gateway', version: '0.1.0' };
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
+const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+/** How often it is looked for upstreams that are of no use any more. */
+const TIDY_MS = 5_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Opens the state and goes on with what is in it: tasks that were open are followed as soon as their upstream is reached. */
+/**
+ * Opens the state and goes on with what is in it: tasks that were open are followed as soon as their upstream is reached.
+ * @throws {StoreRefusedError} when the state must not be touched, saying why and what to do
+ */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { stateFolder, config, logger = silent, clock = systemClock, random = systemRandom } = options;
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
-  chmodSync(stateFolder, 0o700);
   const { slots, openTasksPerPrincipal, maxResultBytes } = config.limits ?? {};
   const tasks = createTasks({
     store: sqliteStore(join(stateFolder, 'tasks.db')),
@@ -51,44 +74,53 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const client = await openTaskClient({ journal: join(stateFolder, 'calls.db'), tasks, clock, random, logger });
   const secret = await tasks.engine.secret();
-  return new Gateway({ ...options, logger, clock, random, tasks, client, secret });
+  const taskTools = new TaskTools(tasks);
+  const open = await taskTools.open();
+  return new Gateway({ ...options, logger, clock, random, tasks, client, secret, taskTools, open });
 }
 
 interface GatewayParts extends Required<GatewayOptions> {
   tasks: Tasks;
   client: TaskClient;
   secret: Uint8Array;
+  taskTools: TaskTools;
+  /** Names of tools that had open tasks when the state was opened. */
+  open: ReadonlySet<string>;
 }
 
 /** Tasks in front of servers that may know none. */
 export class Gateway implements AsyncDisposable {
   readonly tasks: Tasks;
   readonly #parts: GatewayParts;
-  readonly #slow: SlowTools;
-  readonly #upstreams = new Map<string, Upstream>();
+  readonly #known: KnownTools;
+  readonly #upstreams: OpenUpstreams;
+  readonly #clients: ClientsSeen;
   readonly #servers: AnnouncingServer[] = [];
   readonly #connections = new Map<FrontConnection, Set<Lane>>();
-  /** Names under which calls are tasks. */
-  readonly #asTasks = new Set<string>();
+  #config: GatewayConfig;
   #closing: Promise<void> | undefined;
 
   /** @internal */
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.tasks = parts.tasks;
-    const learnt = (): void => this.#announceAll(TOOLS_CHANGED);
-    this.#slow = new SlowTools(join(parts.stateFolder, 'slow-tools.json'), parts.logger, learnt);
-    for (const config of parts.config.upstreams) this.#upstreams.set(config.name, this.#upstream(config));
+    this.#config = parts.config;
+    this.#clients = new ClientsSeen(parts.clock);
+    this.#known = new KnownTools(join(parts.stateFolder, 'tools.json'), parts.logger);
+    this.#upstreams = new OpenUpstreams((config) => this.#made(config), parts.logger);
+    this.#upstreams.set(parts.config.upstreams);
+    this.#tidy();
   }
 
-  /** Serves Streamable HTTP on a port of its own. */
+  /** Serves Streamable HTTP on a port of its own. @param options beside what the configuration says */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    const server = serveFactory(this.tasks, () => this.#front(), { signals: false, maxRequestBytes: this.#maxBytes });
+    const maxRequestBytes = this.#config.limits?.maxRequestBytes ?? DEFAULT_MAX_REQUEST_BYTES;
+    const server = serveFactory(this.tasks, () => this.#front(), { signals: false, maxRequestBytes });
     this.#servers.push(server);
-    return server.listen({ ...this.#parts.config.listen, ...options });
+    return server.listen({ ...this.#config.listen, ...options });
   }
 
-  /** Serves one client over this process's stdin and stdout. */
+  /** Serves one client over this process's stdin and stdout, and closes with it. */
   stdio(): StdioTaskServer {
     return serveTaskStdio(this.tasks, () => this.#front(), {});
   }
@@ -101,7 +133,41 @@ export class Gateway implements AsyncDisposable {
     return serveTaskStream(this.tasks, () => this.#front(upstreams), streams);
   }
 
-  async close(): Promise<void> {
+  /** Serves what this says from now on. Tasks that were begun go on as they were begun. */
+  async reload(config: GatewayConfig): Promise<Reloaded> {
+    this.#config = config;
+    const done = this.#upstreams.set(config.upstreams);
+    if (done.added.length + done.removed.length + done.changed.length > 0) this.#announceAll(TOOLS_CHANGED);
+    await this.#endUnused();
+    return done;
+  }
+
+  /**
+   * Serves one more upstream, or the same once more, until `release`; it stays as long as anything is open with it.
+   * @throws {TypeError} when there is another one of that name
+   */
+  async use(upstream: UpstreamConfig): Promise<{ release(): void }> {
+    return { release: this.#upstreams.use(upstream) };
+  }
+
+  /** Whether there is anything that would be left alone if this ended now. */
+  async busy(): Promise<boolean> {
+    if (this.#upstreams.all.some((upstream) => this.#isOpen(upstream))) return true;
+    const open = [...(await this.#parts.taskTools.open())];
+    return this.#upstreams.all.some((upstream) => open.some((name) => upstream.shownAs(name) !== undefined));
+  }
+
+  async status(): Promise<GatewayStatus> {
+    const { byStatus } = await this.tasks.inspect.counts();
+    return {
+      upstreams: this.#upstreams.all.map((upstream) => statusOf(upstream, this.#parts.client)),
+      clients: this.#clients.seen,
+      openTasks: byStatus.working + byStatus.input_required,
+    };
+  }
+
+  /** Stops serving, hands back what runs, and ends upstreams. Tasks and calls stay, and go on with the next one. */
+  close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -110,72 +176,67 @@ export class Gateway implements AsyncDisposable {
     return this.close();
   }
 
-  get #maxBytes(): number {
-    return this.#parts.config.limits?.maxRequestBytes ?? 4 * 1024 * 1024;
-  }
-
-  #upstream(config: UpstreamConfig): Upstream {
-    const { client, clock, logger, secret } = this.#parts;
-    return new Upstream(config, {
+  #made(config: UpstreamConfig): Upstream {
+    const { client, clock, logger, secret, taskTools, open } = this.#parts;
+    const upstream = new Upstream(config, {
       client,
       clock,
       logger,
       secret,
-      slow: this.#slow,
-      reach: (to, authorization): ConnectTarget => reach(to, authorization),
-      changed: (lane, method, params) => this.#changed(config.name, lane, method, params),
-      asTask: () => {},
+      taskTools,
+      known: this.#known,
+      reach,
+      changed: (lane, method, params) => this.#changed(upstream, lane, method, params),
+      relisted: () => this.#announceAll(TOOLS_CHANGED),
     });
+    upstream.resume(open);
+    return upstream;
   }
 
   #front(names?: readonly string[]): FrontServer {
+    const seen = (): readonly Upstream[] =>
+      names === undefined ? this.#upstreams.served : names.flatMap((name) => this.#upstreams.get(name) ?? []);
     const front: Front = {
-      view: (asker) => this.#view(asker, names),
-      shownAs: (task) => this.#shownAs(task),
-      keyed: (name) => this.#asTasks.has(name),
+      view: (asker) => this.#view(asker, seen()),
+      shownAs: (task) => seen().flatMap((upstream) => upstream.shownAs(task) ?? [])[0],
+      keyed: (name) => seen().some((upstream) => upstream.keyed(name)),
       left: (connection) => this.#left(connection),
-      notified: () => {},
+      notified: (method, caller) => {
+        for (const upstream of seen()) upstream.lanes.tell(caller, method);
+      },
     };
     return new FrontServer(INFO, front);
   }
 
-  /** Of the upstream's name and the tool's, which are what a task is named by. */
-  #shownAs(task: string): string | undefined {
-    const [name = '', ...tool] = task.split('/');
-    const upstream = this.#upstreams.get(name);
-    return upstream === undefined ? undefined : upstream.config.prefix + tool.join('/');
-  }
-
-  async #view(asker: FrontAsker, names: readonly string[] | undefined): Promise<FrontView> {
-    const seen = [...this.#upstreams.values()].filter(({ config }) => names?.includes(config.name) ?? true);
-    const behind = await Promise.allSettled(seen.map((upstream) => this.#behind(upstream, asker)));
+  async #view(asker: FrontAsker, seen: readonly Upstream[]): Promise<FrontView> {
+    this.#clients.saw(asker);
+    const looks = await Promise.allSettled(seen.map((upstream) => this.#behind(upstream, asker)));
     const there: Behind[] = [];
     let failed: unknown;
-    for (const [index, outcome] of behind.entries()) {
-      if (outcome.status === 'fulfilled') there.push(outcome.value);
+    for (const [index, look] of looks.entries()) {
+      if (look.status === 'fulfilled') there.push(look.value);
       else {
-        failed = outcome.reason;
+        failed = look.reason;
         const upstream = seen[index]?.config.name;
-        this.#parts.logger.warn({ upstream, error: outcome.reason }, 'an upstream cannot be reached');
+        this.#parts.logger.warn({ upstream, error: look.reason }, 'an upstream cannot be reached');
       }
     }
     // One of several that is not there is left out; the only one is missed.
-    if (there.length === 0 && failed !== undefined)
-      throw asRpc(failed, seen.map(({ config }) => config.name).join(', '));
-    return viewOf(there);
+    if (there.length === 0 && failed !== undefined) throw unreachable(failed, seen);
+    return viewOf(there, { single: seen.length === 1 });
   }
 
-  async #behind(upstream: Upstream, { caller, era, authorization, connection }: FrontAsker): Promise<Behind> {
+  async #behind(upstream: Upstream, asker: FrontAsker): Promise<Behind> {
+    const { caller, authorization, connection } = asker;
     if (authorization !== undefined) upstream.lanes.showed(caller, authorization);
-    const lane = await upstream.lane(caller);
+    const lane = await upstream.lanes.get(caller);
     if (connection !== undefined) this.#joins(connection, lane);
-    const tools = await upstream.tools(lane, era, caller.askedBy === 'rounds');
-    const { subscriptions } = upstream;
+    const { subscriptions, config } = upstream;
     return {
-      name: upstream.config.name,
-      prefix: upstream.config.prefix,
+      name: config.name,
+      prefix: config.prefix,
       lane,
-      tools,
+      tools: await upstream.tools(lane, asker),
       subscribe: (uri, sessionId, call) => subscriptions.subscribe(lane, uri, sessionId, call),
       unsubscribe: (uri, sessionId, call) => subscriptions.unsubscribe(lane, uri, sessionId, call),
     };
@@ -192,45 +253,67 @@ export class Gateway implements AsyncDisposable {
     const sessionId = connection.sessionId();
     for (const lane of this.#connections.get(connection) ?? []) {
       lane.leave(connection);
-      for (const { subscriptions } of this.#upstreams.values()) subscriptions.left(lane, sessionId);
+      for (const { subscriptions } of this.#upstreams.all) subscriptions.left(lane, sessionId);
     }
     this.#connections.delete(connection);
   }
 
   /** Something about an upstream changed: whoever sees it is told, if he wants to be. */
-  #changed(upstream: string, lane: Lane, method: string, params: Parameters<FrontConnection['notify']>[1]): void {
-    const subscriptions = this.#upstreams.get(upstream)?.subscriptions;
+  #changed({ subscriptions }: Upstream, lane: Lane, method: string, params: JsonObject): void {
     const wants = (sessionId: string): boolean =>
-      method !== 'notifications/resources/updated' || subscriptions?.wants(lane, params.uri, sessionId) === true;
+      method !== 'notifications/resources/updated' || subscriptions.wants(lane, params.uri, sessionId);
     for (const connection of lane.connections) {
       const sessionId = connection.sessionId();
       if (sessionId !== '' && !wants(sessionId)) continue;
-      connection.notify(method, params).catch(() => {}); // It is gone, or never asked to be told.
+      connection.notify(method, params).catch(() => {}); // It is gone, or did not ask to be told.
     }
-    const { principal } = lane;
+    const mine = principalOf(lane);
     for (const server of this.#servers) {
-      server.announce(
-        { method, params },
-        (channel, sessionId) => channel.principal?.subject === principal.subject && wants(sessionId),
-      );
+      server.announce({ method, params }, ({ principal }, sessionId) => {
+        return principal !== undefined && principalOf({ principal }) === mine && wants(sessionId);
+      });
     }
   }
 
   #announceAll(method: string): void {
-    for (const connection of this.#connections.keys()) connection.notify(method, {}).catch(() => {});
+    for (const connection of this.#connections.keys()) connection.notify(method, {}).catch(() => {}); // As above.
     for (const server of this.#servers) server.announce({ method, params: {} }, () => true);
+  }
+
+  #isOpen({ lanes }: Upstream): boolean {
+    return lanes.open.some((lane) => lane.busy || this.#parts.client.followed(lane.name) > 0);
+  }
+
+  async #endUnused(): Promise<void> {
+    await this.#upstreams.endUnused((upstream) => this.#isOpen(upstream));
+  }
+
+  #tidy(): void {
+    const { clock, logger } = this.#parts;
+    clock.setTimer(TIDY_MS, () => {
+      if (this.#closing !== undefined) return;
+      this.#endUnused()
+        .catch((error: unknown) => logger.error({ error }, 'upstreams could not be looked through'))
+        .finally(() => this.#tidy());
+    });
   }
 
   async #close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.close()));
-    await Promise.all([...this.#upstreams.values()].map((upstream) => upstream.close()));
     await this.tasks.close();
+    await this.#upstreams.close();
     await this.#parts.client.close();
+    await this.#known.kept();
   }
 }
 
-function asRpc(error: unknown, upstream: string): Error {
+function principalOf({ principal: { tenant = '', subject } }: Pick<Lane, 'principal'>): string {
+  return JSON.stringify([tenant, subject]);
+}
+
+function unreachable(error: unknown, seen: readonly Upstream[]): Error {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (Number.isSafeInteger(code)) return error as Error;
-  return rpcError({ code: -32_603, message: `${upstream} cannot be reached: ${String(message)}` });
+  const names = seen.map(({ config }) => config.name).join(', ');
+  return rpcError({ code: -32_603, message: `${names}: cannot be reached: ${String(message)}` });
 }

@@ -1,29 +1,30 @@
-import { isJsonObject, type JsonObject, type Logger, type ToolHints } from '../core/index.ts';
-import type { FrontCall, FrontTool } from '../server/front/front.ts';
-import type { UpstreamConfig } from './config/types.ts';
+import { isJsonObject, type JsonObject, type ToolHints } from '../core/index.ts';
+import type { FrontAsker, FrontCall, FrontTool } from '../server/front/front.ts';
+import type { ToolPolicy, UpstreamConfig } from './config/types.ts';
+import type { KnownTools } from './known-tools.ts';
 import type { Lane } from './lanes/lane.ts';
-import { Lanes, type LanesParts, type LaneUser } from './lanes/lanes.ts';
+import { Lanes, type LanesParts } from './lanes/lanes.ts';
 import { isAllowed, matchPolicy } from './policy.ts';
 import { passOn } from './relay/direct.ts';
 import { Subscriptions } from './relay/subscriptions.ts';
-import type { SlowTools } from './slow-tools.ts';
+import type { TaskTools } from './task-tools.ts';
 
 /** A tool of an upstream as it is served here. */
-export interface Served {
-  /** Its name here. */
-  name: string;
-  /** Its name there. */
+interface Served {
+  /** As it is called there. */
   tool: string;
   listing: JsonObject;
-  policy: ReturnType<typeof matchPolicy>;
+  policy: ToolPolicy;
 }
 
-export interface UpstreamParts extends LanesParts {
-  slow: SlowTools;
-  logger: Logger;
-  /** Makes a tool one that runs as a task. May be told again and again. */
-  asTask: (upstream: Upstream, served: Served) => void;
+export interface UpstreamParts extends Omit<LanesParts, 'opened'> {
+  known: KnownTools;
+  taskTools: TaskTools;
+  /** A tool turned out to be slow, and is listed otherwise from now on. */
+  relisted: () => void;
 }
+
+const SLOW_AFTER_MS = 10_000;
 
 /** One upstream of a gateway. */
 export class Upstream {
@@ -33,30 +34,49 @@ export class Upstream {
   readonly #parts: UpstreamParts;
   /** By the list they were made of. */
   readonly #served = new WeakMap<readonly JsonObject[], readonly Served[]>();
+  /** Names here under which calls are tasks. */
+  readonly #keyed = new Set<string>();
 
   constructor(config: UpstreamConfig, parts: UpstreamParts) {
     this.config = config;
     this.#parts = parts;
-    this.lanes = new Lanes(config, parts);
     this.subscriptions = new Subscriptions(parts);
+    this.lanes = new Lanes(config, { ...parts, opened: (lane) => this.subscriptions.begin(lane) });
+  }
+
+  /** Whether calls under a name are tasks. */
+  keyed(name: string): boolean {
+    return this.#keyed.has(name);
+  }
+
+  /** What a tool of ours among the tasks is called here; undefined: it is none of this upstream's. */
+  shownAs(task: string): string | undefined {
+    const own = `${this.config.name}/`;
+    return task.startsWith(own) ? this.config.prefix + task.slice(own.length) : undefined;
   }
 
   /** Tools as one caller is to see them. */
-  async tools(lane: Lane, era: FrontCall['era'], asked: boolean): Promise<Map<string, FrontTool>> {
+  async tools(lane: Lane, { caller, era }: FrontAsker): Promise<Map<string, FrontTool>> {
     const list = await lane.tools();
     let served = this.#served.get(list);
     if (served === undefined) {
       served = list.filter(({ name }) => isAllowed(this.config, String(name))).map((one) => this.#serve(one));
       this.#served.set(list, served);
     }
-    // Who can only be asked by answers waits for an upstream that asks by requests: as a task, which keeps the one until the
-    // other is there.
-    const bridged = era === 'modern' && asked && lane.link.era === 'legacy';
-    return new Map(served.map((one) => [one.name, this.#toolOf(one, lane, bridged)]));
+    // Who can only be asked by an answer waits for an upstream that asks by requests: as a task, which keeps the one until the
+    // other comes again.
+    const bridged = era === 'modern' && caller.askedBy === 'rounds' && lane.link.era === 'legacy';
+    return new Map(served.map((one) => [`${this.config.prefix}${one.tool}`, this.#toolOf(one, lane, bridged)]));
   }
 
-  async lane(user: LaneUser): Promise<Lane> {
-    return this.lanes.get(user);
+  /** Has tasks go on that were made before this process: their tools need not be listed for that. */
+  resume(names: Iterable<string>): void {
+    const own = `${this.config.name}/`;
+    for (const name of names) {
+      if (!name.startsWith(own)) continue;
+      const tool = name.slice(own.length);
+      this.#put(tool, matchPolicy(this.config, tool, this.#parts.known.hintsOf(name)));
+    }
   }
 
   async close(): Promise<void> {
@@ -66,31 +86,41 @@ export class Upstream {
 
   #serve(listed: JsonObject): Served {
     const tool = String(listed.name);
-    const name = `${this.config.prefix}${tool}`;
     const hints: ToolHints = isJsonObject(listed.annotations) ? listed.annotations : {};
-    return { name, tool, listing: { ...listed, name }, policy: matchPolicy(this.config, tool, hints) };
+    this.#parts.known.listed(`${this.config.name}/${tool}`, hints);
+    const listing = { ...listed, name: `${this.config.prefix}${tool}` };
+    return { tool, listing, policy: matchPolicy(this.config, tool, hints) };
   }
 
   #toolOf(served: Served, lane: Lane, bridged: boolean): FrontTool {
-    const { name, tool, listing, policy } = served;
-    const slow = policy.mode === 'auto' && this.#parts.slow.has(this.config.name, tool);
-    if (policy.mode === 'task' || slow || bridged) {
-      this.#parts.asTask(this, served);
-      return { listing, task: `${this.config.name}/${tool}` };
-    }
-    return { listing, relay: (call) => this.#relay(name, tool, policy, lane, call) };
+    const { tool, listing, policy } = served;
+    const { known } = this.#parts;
+    const isTask = policy.mode === 'task' || (policy.mode === 'auto' && known.isSlow(`${this.config.name}/${tool}`));
+    if (!isTask && !bridged) return { listing, relay: (call) => this.#relay(served, lane, call) };
+    this.#put(tool, policy);
+    if (isTask) this.#keyed.add(`${this.config.prefix}${tool}`);
+    return { listing, task: `${this.config.name}/${tool}` };
   }
 
-  async #relay(name: string, tool: string, policy: Served['policy'], lane: Lane, call: FrontCall): Promise<JsonObject> {
-    const { clock, slow } = this.#parts;
+  #put(tool: string, policy: ToolPolicy): void {
+    this.#parts.taskTools.put({
+      name: `${this.config.name}/${tool}`,
+      tool,
+      policy,
+      origin: `${this.config.name}: ${tool}`,
+      server: async ({ principal, abilities }) => (await this.lanes.get({ principal, abilities })).server,
+    });
+  }
+
+  async #relay({ tool, policy }: Served, lane: Lane, call: FrontCall): Promise<JsonObject> {
+    const { clock, known, relisted } = this.#parts;
     const began = clock.monotonic();
+    const { arguments: args = {} } = call.params;
     try {
-      const { arguments: args = {} } = call.params;
       return await passOn(lane, 'tools/call', { name: tool, arguments: args }, call, { timeoutMs: policy.timeoutMs });
     } finally {
-      const tookMs = clock.monotonic() - began;
-      if (policy.mode === 'auto' && tookMs >= (policy.slowAfterMs ?? 10_000))
-        await slow.add(this.config.name, tool, name);
+      const slow = clock.monotonic() - began >= (policy.slowAfterMs ?? SLOW_AFTER_MS);
+      if (policy.mode === 'auto' && slow && known.foundSlow(`${this.config.name}/${tool}`)) relisted();
     }
   }
 }

@@ -50,6 +50,7 @@ export class Lane {
     logger: Logger;
     /** Told of every notification that concerns no single request. */
     changed: (lane: Lane, method: string, params: JsonObject) => void;
+    reconnected: (lane: Lane) => void;
   }) {
     const { link } = parts.server;
     if (link === undefined) throw new TypeError('a lane needs a connection of its own');
@@ -66,6 +67,7 @@ export class Lane {
     });
     link.onReconnect(() => {
       this.#listing = undefined;
+      parts.reconnected(this);
       this.#changed(this, TOOLS_CHANGED, {});
     });
   }

@@ -28,6 +28,8 @@ export interface LanesParts {
   /** How an upstream is reached. @param authorization what its caller showed us last, where that is to be passed on */
   reach: (config: UpstreamConfig, authorization: () => string | undefined) => ConnectTarget;
   changed: (lane: Lane, method: string, params: JsonObject) => void;
+  /** A lane is there; also told when it was connected anew. */
+  opened: (lane: Lane) => void;
 }
 
 const IDLE_MS = 300_000;
@@ -80,6 +82,14 @@ export class Lanes {
     if ('url' in target && target.forwardAuthorization) this.#authorizations.set(this.nameOf(user), authorization);
   }
 
+  /** Passes on what a client says unasked, to the lane that is his. */
+  tell({ principal, abilities }: LaneUser, method: string): void {
+    const lane = this.#open.get(this.nameOf({ principal, abilities }));
+    lane?.link.notify(method, {}).catch((error: unknown) => {
+      this.#parts.logger.debug({ error, lane: lane.name }, 'an upstream could not be told of a change');
+    });
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
@@ -87,9 +97,9 @@ export class Lanes {
   }
 
   async #make(name: string, { principal, abilities }: LaneUser): Promise<Lane> {
-    const { client, clock, logger, reach, changed } = this.#parts;
-    let opened: (lane: Lane) => void = () => {};
-    const made = new Promise<Lane>((resolve) => (opened = resolve));
+    const { client, clock, logger, reach, changed, opened } = this.#parts;
+    let there: (lane: Lane) => void = () => {};
+    const made = new Promise<Lane>((resolve) => (there = resolve));
     const target = reach(this.config, () => this.#authorizations.get(name));
     const server = await client.connect(name, {
       ...target,
@@ -97,10 +107,11 @@ export class Lanes {
       oneCaller: true,
       onQuestion: async (asked) => (await made).ask(asked),
     } as ConnectTarget);
-    const lane = new Lane({ name, principal, server, clock, logger, changed });
-    opened(lane);
+    const lane = new Lane({ name, principal, server, clock, logger, changed, reconnected: opened });
+    there(lane);
     if (this.#closed) await client.disconnect(name);
     this.#open.set(name, lane);
+    opened(lane);
     this.#use(name);
     return lane;
   }

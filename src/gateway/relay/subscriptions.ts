@@ -1,5 +1,6 @@
 import { subscribeTo } from '../../client/link.ts';
-import type { Logger } from '../../core/index.ts';
+import { RemoteUnreachableError } from '../../client/remote-errors.ts';
+import type { Clock, Logger } from '../../core/index.ts';
 import type { FrontCall } from '../../server/front/front.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { passOn } from './direct.ts';
@@ -9,14 +10,21 @@ interface Wanted {
   sessions: Map<string, Set<string>>;
   /** Of an upstream of 2026-07-28: the stream by which it tells. */
   stream: AbortController | undefined;
+  /** Until it is asked again where the stream ended. */
+  pauseMs: number;
 }
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 /** Subscriptions to resources of an upstream. In memory, as the sessions are in which they were made. */
 export class Subscriptions {
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #lanes = new Map<Lane, Wanted>();
 
-  constructor({ logger }: { logger: Logger }) {
+  constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -38,9 +46,21 @@ export class Subscriptions {
     else this.#listen(lane, wanted);
   }
 
-  /** From 2026-07-28 on an upstream tells of changes only where it is asked to. */
+  /**
+   * The lane is there, or was connected anew: what was asked of an earlier connection is asked again. From 2026-07-28 on an upstream
+   * tells of changes only where it is asked to.
+   */
   begin(lane: Lane): void {
-    if (lane.link.era === 'modern') this.#listen(lane, this.#of(lane));
+    const wanted = this.#of(lane);
+    if (lane.link.era === 'modern') {
+      this.#listen(lane, wanted);
+      return;
+    }
+    for (const uri of wanted.sessions.keys()) {
+      lane.link.request('resources/subscribe', { uri }).catch((error: unknown) => {
+        this.#logger.warn({ error, lane: lane.name }, 'a resource could not be subscribed to again');
+      });
+    }
   }
 
   /** Whether a session is to hear of a resource. */
@@ -53,25 +73,13 @@ export class Subscriptions {
     for (const sessions of this.#lanes.get(lane)?.sessions.values() ?? []) sessions.delete(sessionId);
   }
 
-  /** A connection to an upstream was lost, and another took its place. */
-  again(lane: Lane): void {
-    const wanted = this.#lanes.get(lane);
-    if (lane.link.era === 'modern') this.begin(lane);
-    else
-      for (const uri of wanted?.sessions.keys() ?? []) {
-        lane.link.request('resources/subscribe', { uri }).catch((error: unknown) => {
-          this.#logger.warn({ error, lane: lane.name }, 'a resource could not be subscribed to again');
-        });
-      }
-  }
-
   close(): void {
     for (const { stream } of this.#lanes.values()) stream?.abort();
     this.#lanes.clear();
   }
 
   #of(lane: Lane): Wanted {
-    const wanted = this.#lanes.get(lane) ?? { sessions: new Map(), stream: undefined };
+    const wanted = this.#lanes.get(lane) ?? { sessions: new Map(), stream: undefined, pauseMs: FIRST_PAUSE_MS };
     this.#lanes.set(lane, wanted);
     return wanted;
   }
@@ -83,9 +91,18 @@ export class Subscriptions {
     const uris = [...wanted.sessions.keys()];
     const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
     const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: uris }) };
-    subscribeTo(lane.link, filter, stream.signal).catch((error: unknown) => {
-      if (!stream.signal.aborted)
-        this.#logger.warn({ error, lane: lane.name }, 'an upstream tells of no changes any more');
+    const again = (): void => {
+      if (stream.signal.aborted) return;
+      wanted.pauseMs = Math.min(LONGEST_PAUSE_MS, wanted.pauseMs * 2);
+      this.#clock.setTimer(wanted.pauseMs, () => {
+        if (!stream.signal.aborted) this.#listen(lane, wanted);
+      });
+    };
+    subscribeTo(lane.link, filter, stream.signal).then(again, (error: unknown) => {
+      if (stream.signal.aborted) return;
+      // What is refused once is refused again.
+      if (error instanceof RemoteUnreachableError) again();
+      else this.#logger.info({ error, lane: lane.name }, 'an upstream tells of no changes');
     });
   }
 }

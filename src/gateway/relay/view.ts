@@ -60,13 +60,13 @@ const methods: Record<string, Serve> = {
   },
 };
 
-/** What all of them together are to one caller. */
-export function viewOf(behind: readonly Behind[]): FrontView {
+/** What all of them together are to one caller. @param options.single there is but one, which this side stands in for */
+export function viewOf(behind: readonly Behind[], { single }: { single: boolean }): FrontView {
   const tools = new Map(behind.flatMap(({ tools: own }) => [...own]));
   return {
     portrait: {
-      serverInfo: behind.length === 1 ? behind[0]?.lane.link.serverInfo : undefined,
-      instructions: instructionsOf(behind),
+      serverInfo: single ? behind[0]?.lane.link.serverInfo : undefined,
+      instructions: single ? behind[0]?.lane.link.instructions : instructionsOf(behind),
       capabilities: Object.fromEntries(behind.flatMap(({ lane }) => Object.entries(foreign(lane.link.capabilities)))),
     },
     tools,
@@ -87,7 +87,6 @@ function instructionsOf(behind: readonly Behind[]): string | undefined {
   const said = behind.flatMap(({ name, lane: { link } }) =>
     link.instructions === undefined ? [] : [{ name, text: link.instructions }],
   );
-  if (behind.length === 1) return said[0]?.text;
   return said.length === 0 ? undefined : said.map(({ name, text }) => `${name}:\n${text}`).join('\n\n');
 }
 

@@ -10,6 +10,7 @@ import type { Host } from '../host.ts';
 import type { ServingParts } from '../parts.ts';
 import { answerTo, asThrown } from '../rpc-error.ts';
 import type { ServerContext, Transport } from '../sdk.ts';
+import { sessionKnowsTasks } from '../tool-view.ts';
 import { askOn } from './asking.ts';
 import type { FrontCall, FrontConnection, FrontView } from './front.ts';
 import type { FrontServer } from './front-server.ts';
@@ -37,7 +38,7 @@ export function frontHost({ server, front }: FrontServer): Host {
   const caller = (ctx: ServerContext): Caller => callerOf(ctx, parts().peer, parts().principalOf);
   const viewOf = (ctx: ServerContext): Promise<FrontView> => look(caller(ctx), authorizationOf(ctx));
   const look = (who: Caller, authorization: string | undefined): Promise<FrontView> =>
-    front.view({ caller: who, era: parts().peer.era, authorization, connection });
+    front.view({ caller: who, era: parts().peer.era, knowsTasks: knowsTasks(parts()), authorization, connection });
 
   const list = async (ctx: ServerContext): Promise<Handled> => {
     const { companions } = parts();
@@ -197,6 +198,10 @@ export function frontHost({ server, front }: FrontServer): Host {
     hears: () => true,
     isToolResult: (value) => isJsonObject(value) && Array.isArray(value.content),
   };
+}
+
+function knowsTasks({ peer }: ServingParts): boolean {
+  return peer.era === 'legacy' && sessionKnowsTasks(peer.session());
 }
 
 function authorizationOf({ http }: ServerContext): string | undefined {

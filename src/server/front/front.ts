@@ -54,6 +54,8 @@ export interface FrontView {
 export interface FrontAsker {
   caller: Caller;
   era: Era;
+  /** Its session can have tasks, by 2025-11-25. */
+  knowsTasks: boolean;
   /** The credentials that came with the request, as they came. */
   authorization: string | undefined;
   /** On which the caller is, if it lasts for longer than a request: it is told what changes. */

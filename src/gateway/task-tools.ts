@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import { mcpTool } from '../adapters/index.ts';
+import type { ConnectedServer } from '../client/index.ts';
+import type { JobContext, JsonObject, StandardSchema } from '../core/index.ts';
+import type { Tasks } from '../engine/index.ts';
+import type { ToolPolicy } from './config/types.ts';
+
+/** Arguments as they come: it is for the upstream to say what is wrong with them. */
+const ANYTHING: StandardSchema<JsonObject, JsonObject> = {
+  '~standard': {
+    version: 1,
+    vendor: 'longcall',
+    validate: (value: unknown) => ({ value: value as JsonObject }),
+    jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
+  },
+};
+
+export interface TaskTool {
+  /** Its name among the tasks. */
+  name: string;
+  /** Its name on its upstream. */
+  tool: string;
+  policy: ToolPolicy;
+  /** What people are told that it is, in questions and messages. */
+  origin: string;
+  server: (context: JobContext) => Promise<ConnectedServer>;
+}
+
+/** Tools of upstreams that run as tasks, each a job whose work is a call of the upstream. */
+export class TaskTools {
+  readonly #tasks: Tasks;
+  readonly #registered = new Map<string, ToolPolicy>();
+
+  constructor(tasks: Tasks) {
+    this.#tasks = tasks;
+  }
+
+  /** Registers a tool, or changes how it runs; does nothing where it is as it was. */
+  put({ name, tool, policy, origin, server }: TaskTool): void {
+    const before = this.#registered.get(name);
+    if (before !== undefined && isDeepStrictEqual(before, policy)) return;
+    if (before !== undefined) this.#tasks.removeTool(name);
+    const { ttlMs, keepResultMs, timeoutMs, concurrency, onLost, maxAttempts, support, fallback } = policy;
+    this.#tasks.registerJob(
+      name,
+      {
+        inputSchema: ANYTHING,
+        task: {
+          origin,
+          ...(ttlMs !== undefined && { ttlMs }),
+          ...(keepResultMs !== undefined && { keepResultMs }),
+          ...(timeoutMs !== undefined && { timeoutMs }),
+          ...(concurrency !== undefined && { concurrency }),
+          ...(onLost !== undefined && { onLost }),
+          ...(maxAttempts !== undefined && { maxAttempts }),
+          ...(support !== undefined && { support }),
+          ...(fallback !== undefined && { fallback }),
+        },
+      },
+      mcpTool({ server, tool, ...(typeof ttlMs === 'number' && { ttlMs }) }),
+    );
+    this.#registered.set(name, policy);
+  }
+
+  /** Names of tools that have open tasks, whether they are registered or not. */
+  async open(): Promise<Set<string>> {
+    const names = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await this.#tasks.inspect.list({
+        status: ['working', 'input_required'],
+        limit: 1_000,
+        ...(cursor !== undefined && { cursor }),
+      });
+      for (const { name } of page.tasks) names.add(name);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return names;
+  }
+}
