@@ -47,8 +47,10 @@ const pureModules = ['node:crypto', 'node:util'];
 const wireNames = ['resultType', 'inputResponses', 'pollInterval', 'ttl'];
 const wirePrefix = 'io.modelcontextprotocol/';
 
-/** Wire names that a binding can't avoid, since the SDK's API has them. Each line says which. */
-const allowed: Record<string, readonly string[]> = {};
+/** Wire names that a room can't avoid. Each line says why. */
+const allowed: Record<string, readonly string[]> = {
+  'src/gateway/config/policy-of.ts': ['ttl'], // A member of longcall.yaml, which people write with a unit: `ttl: 7d`.
+};
 
 /** What is wrong with one source file; nothing, most of the time. */
 function violations(file: string, text: string): string[] {
