@@ -102,10 +102,10 @@ class Server {
   #closed = false;
 
   constructor(options: ConnectOptions) {
-    const ways = ['url', 'command', 'client'].filter((name) => name in options);
+    const ways = ['url', 'command', 'transport', 'client'].filter((name) => name in options);
     if (ways.length !== 1) {
       throw new TypeError(
-        `connectRemote: expected one of url, command and client, got ${ways.join(' and ') || 'none'}`,
+        `connectRemote: expected one of url, command, transport and client, got ${ways.join(' and ') || 'none'}`,
       );
     }
     this.#options = options;
@@ -227,7 +227,7 @@ class Server {
       timeoutMs: requestTimeoutMs,
     });
     const { client, transport } = dialled;
-    const connection = new Connection(transport, { clock, random });
+    const connection = new Connection(transport, { clock, random, trouble: () => this.#trouble() });
     const capabilities: unknown = client.getServerCapabilities();
     const speaking: Speaking = {
       connection,
@@ -278,9 +278,18 @@ class Server {
       return await dial(this.#options, dialling);
     } catch (error) {
       if (error instanceof TypeError && !('cause' in error)) throw error; // Of the options; one of `fetch` has a cause.
-      const { message } = asRemoteError(error);
-      throw new RemoteUnreachableError(`${placeOf(this.#options)}: ${message}`, { cause: error, mayHaveRun: false });
+      const remote = asRemoteError(error);
+      const message = this.#trouble() ?? remote.message;
+      throw new RemoteUnreachableError(`${placeOf(this.#options)}: ${message}`, {
+        cause: error,
+        mayHaveRun: false,
+        retryAfterMs: remote instanceof RemoteUnreachableError ? remote.retryAfterMs : undefined,
+      });
     }
+  }
+
+  #trouble(): string | undefined {
+    return 'transport' in this.#options ? this.#options.trouble?.() : undefined;
   }
 
   #watch(...[taskIds, onTask, onPushed]: Parameters<NonNullable<Remote['watch']>>): () => void {

@@ -44,6 +44,8 @@ interface Waiting {
 export class Connection {
   readonly #transport: Transport;
   readonly #clock: Clock;
+  /** Why the connection was lost, where somebody knows. */
+  readonly #trouble: (() => string | undefined) | undefined;
   readonly #prefix: string;
   readonly #waiting = new Map<string, Waiting>();
   readonly #listeners = new Set<Listener>();
@@ -51,8 +53,12 @@ export class Connection {
   #closed = false;
 
   /** @param transport of a client that is connected; its callbacks are replaced by ones that call them */
-  constructor(transport: Transport, { clock, random }: { clock: Clock; random: RandomSource }) {
+  constructor(
+    transport: Transport,
+    { clock, random, trouble }: { clock: Clock; random: RandomSource; trouble?: () => string | undefined },
+  ) {
     this.#transport = transport;
+    this.#trouble = trouble;
     this.#clock = clock;
     this.#prefix = `longcall-${Buffer.from(random.bytes(6)).toString('base64url')}-`;
     const { onmessage, onclose } = transport;
@@ -173,7 +179,9 @@ export class Connection {
 
   #close(): void {
     this.#closed = true;
-    const error = new RemoteUnreachableError('the connection was closed', { mayHaveRun: true });
+    const why = this.#trouble?.();
+    const message = `the connection was closed${why === undefined ? '' : `: ${why}`}`;
+    const error = new RemoteUnreachableError(message, { mayHaveRun: true });
     for (const { reject } of this.#waiting.values()) reject(error);
   }
 }

@@ -4,12 +4,20 @@ import {
   type StreamableHTTPClientTransportOptions,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import {
+  getDefaultEnvironment as defaultEnvironment,
+  StdioClientTransport,
+  type StdioServerParameters,
+} from '@modelcontextprotocol/client/stdio';
 import type { Clock, RequestorAbilities, Timer } from '../core/index.ts';
 import { withTasksDeclared } from '../wire/rev2025-11-25/client-tasks.ts';
 import { encodeAbilities } from '../wire/rev2026-07-28/client.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
 import { heedingRetryAfter } from './trouble.ts';
+
+export type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+/** What a process gets of this one's environment: the few variables that programs cannot do without. */
+export { defaultEnvironment };
 
 /** Where a server is, or a client that is connected to it already. */
 export type Whereabouts =
@@ -17,8 +25,19 @@ export type Whereabouts =
   | { url: string | URL; http?: StreamableHTTPClientTransportOptions }
   /** A process that is spoken to over its standard input and output. It gets only the environment that is named. */
   | ({ command: string } & StdioServerParameters)
+  | Supervised
   /** It stays yours: closing what was made of it leaves it open. */
   | { client: Client };
+
+/** A server that somebody else keeps running. */
+export interface Supervised {
+  /** A new one for each connection. */
+  transport: () => Transport;
+  /** Where it is, for whoever is asked something. */
+  place: string;
+  /** Why there is no connection any more, or none could be made, as far as it is known. */
+  trouble?: () => string | undefined;
+}
 
 export interface Dialling {
   clock: Clock;
@@ -84,6 +103,7 @@ async function inTime(connecting: Promise<void>, client: Client, clock: Clock, t
 }
 
 function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clock): Transport {
+  if ('transport' in where) return where.transport();
   if ('command' in where) return new StdioClientTransport(where);
   const { url, http = {} } = where;
   return new StreamableHTTPClientTransport(new URL(url), {
@@ -94,6 +114,7 @@ function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clo
 
 /** Shown to whoever is asked something: where it comes from. Never with a password that is part of an address. */
 export function placeOf(where: Whereabouts): string {
+  if ('transport' in where) return where.place;
   if ('command' in where) return where.command;
   if ('client' in where) return 'a client of yours';
   const url = new URL(where.url);

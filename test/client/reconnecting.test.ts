@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectRemote } from '../../src/client/connect-remote.ts';
 import { RemoteUnreachableError } from '../../src/client/remote-errors.ts';
 import type { Json } from '../support/messages.ts';
+import { scratchFolder } from '../support/stores.ts';
 import { aTask, fake } from './fake-server.ts';
 import { connected, startTask } from './remotes.ts';
 
@@ -95,7 +99,9 @@ describe('a connection', () => {
   });
 
   it('needs one way to its server, and says so', async () => {
-    await expect(connectRemote({} as never)).rejects.toThrow('expected one of url, command and client, got none');
+    await expect(connectRemote({} as never)).rejects.toThrow(
+      'expected one of url, command, transport and client, got none',
+    );
     const both = { url: 'http://127.0.0.1', command: 'node' };
     await expect(connectRemote(both)).rejects.toThrow('got url and command');
   });
@@ -122,6 +128,21 @@ describe('a server over stdio', () => {
     await expect(remote.get(first.taskId)).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE', mayHaveRun: true });
     const second = await startTask(remote, 'slow');
     expect(second.taskId).not.toBe(first.taskId);
+  });
+
+  it('that says nothing is not left running when nobody waits for it any more', async () => {
+    const where = scratchFolder();
+    onTestFinished(where.remove);
+    const socket = join(where.path, 'life');
+    const life = createServer().listen(socket);
+    onTestFinished(() => void life.close());
+    await once(life, 'listening');
+    const silent = `require('node:net').connect(${JSON.stringify(socket)}); process.stdin.resume();`;
+    const attempt = connectRemote({ command: process.execPath, args: ['-e', silent], requestTimeoutMs: 500 });
+    const [connection] = (await once(life, 'connection')) as [Socket];
+    const ended = once(connection.resume(), 'close');
+    await expect(attempt).rejects.toThrow('not connected within 500 ms');
+    await ended;
   });
 
   it('that is not there is unreachable', async () => {
