@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TaskError } from '../core/index.ts';
 import { adminCommand } from './admin.ts';
 import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
+import { setupCommands } from './gateway/setup/commands.ts';
 import type { Output } from './output.ts';
+import { version } from './version.ts';
 import { workerCommand } from './worker.ts';
 
 /** Runs `longcall` with these arguments; the result is the exit code. */
@@ -36,6 +37,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
         '5 store, journal or server cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
+  for (const command of setupCommands(output)) program.addCommand(command);
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   return program;
@@ -84,10 +86,4 @@ function clientExitCode(error: Error): number | undefined {
   if (code === 'CALL_AMBIGUOUS' || code === 'CALL_OPEN') return EXIT.usage;
   if (code === 'REMOTE_REFUSED') return EXIT.fault;
   return code.startsWith('REMOTE_') ? EXIT.infrastructure : undefined;
-}
-
-/** Out of the package's own manifest, which lies two folders up from sources and built files alike. */
-function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
