@@ -16,8 +16,6 @@ const rooms: Record<string, readonly string[]> = {
   // The seam that they are behind is core's; a call of another server goes through the client's journal.
   adapters: ['core', 'engine', 'client'],
   gateway: ['core', 'store', 'engine', 'wire', 'server', 'client', 'adapters'],
-  // The seam that they are behind is core's; a call of another server goes through the client's journal.
-  adapters: ['core', 'engine', 'client'],
   testing: ['core', 'store', 'engine', 'wire', 'server', 'client'],
   cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'gateway', 'testing'],
   index: ['core', 'store', 'engine'], // src/index.ts, the `.` of the package

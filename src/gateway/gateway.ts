@@ -28,6 +28,7 @@ import { type Behind, viewOf } from './relay/view.ts';
 import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
 import { Upstream } from './upstream.ts';
+import { ProcessNotes } from './upstreams/orphans.ts';
 
 export interface GatewayOptions {
   /** Where tasks and calls are kept; made with mode 0700 if it is not there. */
@@ -76,7 +77,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const secret = await tasks.engine.secret();
   const taskTools = new TaskTools(tasks);
   const open = await taskTools.open();
-  return new Gateway({ ...options, logger, clock, random, tasks, client, secret, taskTools, open });
+  const notes = new ProcessNotes(stateFolder, { clock, logger });
+  await notes.endOrphans();
+  return new Gateway({ ...options, logger, clock, random, tasks, client, secret, taskTools, open, notes });
 }
 
 interface GatewayParts extends Required<GatewayOptions> {
@@ -84,6 +87,7 @@ interface GatewayParts extends Required<GatewayOptions> {
   client: TaskClient;
   secret: Uint8Array;
   taskTools: TaskTools;
+  notes: ProcessNotes;
   /** Names of tools that had open tasks when the state was opened. */
   open: ReadonlySet<string>;
 }
@@ -177,7 +181,7 @@ export class Gateway implements AsyncDisposable {
   }
 
   #made(config: UpstreamConfig): Upstream {
-    const { client, clock, logger, secret, taskTools, open } = this.#parts;
+    const { client, clock, random, logger, secret, taskTools, open, notes } = this.#parts;
     const upstream = new Upstream(config, {
       client,
       clock,
@@ -185,7 +189,7 @@ export class Gateway implements AsyncDisposable {
       secret,
       taskTools,
       known: this.#known,
-      reach,
+      reach: (to, authorization) => reach(to, authorization, { clock, random, logger, notes }),
       changed: (lane, method, params) => this.#changed(upstream, lane, method, params),
       relisted: () => this.#announceAll(TOOLS_CHANGED),
     });

@@ -1,6 +1,7 @@
 import type { TaskClient } from '../client/index.ts';
 import type { JsonObject } from '../core/index.ts';
 import type { Upstream } from './upstream.ts';
+import type { StdioStatus } from './upstreams/supervised-stdio.ts';
 
 export interface UpstreamStatus {
   name: string;
@@ -18,6 +19,8 @@ export interface LaneStatus {
   server: JsonObject | undefined;
   /** Calls that are followed. */
   openCalls: number;
+  /** Of an upstream that is a process. */
+  process: StdioStatus | undefined;
   /** Clients are connected by it, or wait for an answer. */
   busy: boolean;
 }
@@ -28,7 +31,8 @@ export function statusOf({ config, lanes }: Upstream, client: TaskClient): Upstr
     name,
     prefix,
     target: 'command' in target ? target.command : placeOf(target.url),
-    lanes: lanes.open.map(({ name: lane, link, server, busy }) => ({
+    lanes: lanes.open.map(({ name: lane, link, server, busy, stdio }) => ({
+      process: stdio?.status(),
       protocol: link.version,
       tasks: server.revision,
       server: link.serverInfo,

@@ -13,6 +13,7 @@ import {
 } from '../../core/index.ts';
 import type { FrontConnection } from '../../server/front/front.ts';
 import { answerTo, questionTo } from '../../wire/relayed.ts';
+import type { SupervisedStdio } from '../upstreams/supervised-stdio.ts';
 
 /** Asks whoever waits for a call, or is connected. */
 export type Asker = (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
@@ -31,6 +32,7 @@ export class Lane {
   readonly principal: Principal;
   readonly server: ConnectedServer;
   readonly link: Link;
+  readonly stdio: SupervisedStdio | undefined;
   readonly #logger: Logger;
   readonly #askers: Asker[] = [];
   readonly #connections = new Set<FrontConnection>();
@@ -39,6 +41,8 @@ export class Lane {
   #somebody: (() => void)[] = [];
   #listing: Promise<readonly JsonObject[]> | undefined;
   #inFlight = 0;
+  /** While somebody is connected, what its process has in memory is of use. */
+  #used: { release(): void } | undefined;
   /** When it was last of use, on the monotonic clock. */
   usedAt = 0;
 
@@ -51,12 +55,15 @@ export class Lane {
     /** Told of every notification that concerns no single request. */
     changed: (lane: Lane, method: string, params: JsonObject) => void;
     reconnected: (lane: Lane) => void;
+    /** The process that is kept running for it. */
+    stdio: SupervisedStdio | undefined;
   }) {
     const { link } = parts.server;
     if (link === undefined) throw new TypeError('a lane needs a connection of its own');
     this.name = parts.name;
     this.principal = parts.principal;
     this.server = parts.server;
+    this.stdio = parts.stdio;
     this.link = link;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
@@ -105,11 +112,15 @@ export class Lane {
 
   join(connection: FrontConnection): void {
     this.#connections.add(connection);
+    this.#used ??= this.stdio?.use();
     this.#arrived();
   }
 
   leave(connection: FrontConnection): void {
     this.#connections.delete(connection);
+    if (this.#connections.size > 0) return;
+    this.#used?.release();
+    this.#used = undefined;
   }
 
   /** Answers what the upstream asks while no task of ours waits for it: all who could be asked here are one caller. */

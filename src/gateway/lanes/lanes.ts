@@ -11,7 +11,10 @@ import {
   type Timer,
 } from '../../core/index.ts';
 import type { UpstreamConfig } from '../config/types.ts';
+import type { SupervisedStdio } from '../upstreams/supervised-stdio.ts';
+import { upstreamKey } from '../upstreams/upstream-key.ts';
 import { Lane } from './lane.ts';
+import type { Reached } from './reach.ts';
 
 /** Whom a lane is for. */
 export interface LaneUser {
@@ -25,8 +28,7 @@ export interface LanesParts {
   logger: Logger;
   /** Shared by the processes on one store, so that a lane has the same name in each, and after a restart. */
   secret: Uint8Array;
-  /** How an upstream is reached. @param authorization what its caller showed us last, where that is to be passed on */
-  reach: (config: UpstreamConfig, authorization: () => string | undefined) => ConnectTarget;
+  reach: (config: UpstreamConfig, authorization: () => string | undefined) => Reached;
   changed: (lane: Lane, method: string, params: JsonObject) => void;
   /** A lane is there; also told when it was connected anew. */
   opened: (lane: Lane) => void;
@@ -40,6 +42,7 @@ export class Lanes {
   readonly #parts: LanesParts;
   readonly #lanes = new Map<string, Promise<Lane>>();
   readonly #open = new Map<string, Lane>();
+  readonly #processes = new Map<string, SupervisedStdio>();
   readonly #authorizations = new Map<string, string>();
   #timer: Timer | undefined;
   #closed = false;
@@ -64,15 +67,20 @@ export class Lanes {
     }
     const made = this.#make(name, user);
     this.#lanes.set(name, made);
-    made.catch(() => this.#lanes.delete(name)); // Told to whoever asked.
+    made.catch(() => this.#failed(name)); // Told to whoever asked.
     return made;
   }
 
   /** Calls in the journal are kept under it, so it changes with everything that makes another upstream of it. */
   nameOf({ principal, abilities }: LaneUser): string {
     const { form, url = false, sampling = false, roots = false } = abilities;
-    const key = { target: this.config.target, principal, abilities: { form, url, sampling, roots } };
-    const hmac = createHmac('sha256', this.#parts.secret).update(canonicalJson(key as unknown as JsonValue));
+    const { secret } = this.#parts;
+    const key = {
+      target: upstreamKey(this.config.target, secret),
+      principal,
+      abilities: { form, url, sampling, roots },
+    };
+    const hmac = createHmac('sha256', secret).update(canonicalJson(key as unknown as JsonValue));
     return `${this.config.name}#${hmac.digest('base64url').slice(0, 22)}`;
   }
 
@@ -100,20 +108,29 @@ export class Lanes {
     const { client, clock, logger, reach, changed, opened } = this.#parts;
     let there: (lane: Lane) => void = () => {};
     const made = new Promise<Lane>((resolve) => (there = resolve));
-    const target = reach(this.config, () => this.#authorizations.get(name));
+    const { target, stdio } = reach(this.config, () => this.#authorizations.get(name));
+    if (stdio !== undefined) this.#processes.set(name, stdio);
     const server = await client.connect(name, {
       ...target,
       abilities,
       oneCaller: true,
       onQuestion: async (asked) => (await made).ask(asked),
     } as ConnectTarget);
-    const lane = new Lane({ name, principal, server, clock, logger, changed, reconnected: opened });
+    const lane = new Lane({ name, principal, server, clock, logger, changed, reconnected: opened, stdio });
     there(lane);
     if (this.#closed) await client.disconnect(name);
     this.#open.set(name, lane);
     opened(lane);
     this.#use(name);
     return lane;
+  }
+
+  #failed(name: string): void {
+    const { logger } = this.#parts;
+    this.#lanes.delete(name);
+    const stdio = this.#processes.get(name);
+    this.#processes.delete(name);
+    stdio?.close().catch((error: unknown) => logger.warn({ error }, 'an upstream that failed could not be ended'));
   }
 
   #use(name: string): void {
@@ -145,5 +162,7 @@ export class Lanes {
     this.#open.delete(name);
     this.#lanes.delete(name);
     await this.#parts.client.disconnect(name);
+    await this.#processes.get(name)?.close();
+    this.#processes.delete(name);
   }
 }
