@@ -29,6 +29,7 @@ import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
 import { Upstream } from './upstream.ts';
 import { ProcessNotes } from './upstreams/orphans.ts';
+import { type WrapSpec, wrappedUpstream } from './wrapped.ts';
 
 export interface GatewayOptions {
   /** Where tasks and calls are kept; made with mode 0700 if it is not there. */
@@ -150,8 +151,14 @@ export class Gateway implements AsyncDisposable {
    * Serves one more upstream, or the same once more, until `release`; it stays as long as anything is open with it.
    * @throws {TypeError} when there is another one of that name
    */
-  async use(upstream: UpstreamConfig): Promise<{ release(): void }> {
+  use(upstream: UpstreamConfig): { release(): void } {
     return { release: this.#upstreams.use(upstream) };
+  }
+
+  /** Serves a server that was given no name, as {@link use}. @returns the name that it has */
+  wrap(spec: WrapSpec): { name: string; release(): void } {
+    const upstream = wrappedUpstream(spec, this.#parts.secret);
+    return { name: upstream.name, release: this.#upstreams.use(upstream) };
   }
 
   /** Whether there is anything that would be left alone if this ended now. */
