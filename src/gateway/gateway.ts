@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -14,6 +15,7 @@ import { createTasks, type Tasks } from '../engine/index.ts';
 import type { Front, FrontAsker, FrontConnection, FrontView } from '../server/front/front.ts';
 import { FrontServer } from '../server/front/front-server.ts';
 import type { Listening, ListenOptions, StdioTaskServer } from '../server/index.ts';
+import type { InnerOptions, ListeningClient } from '../server/serving.ts';
 import { serveTaskStdio, serveTaskStream } from '../server/stdio.ts';
 import { type AnnouncingServer, serveFactory } from '../server/task-server.ts';
 import { sqliteStore } from '../store/index.ts';
@@ -21,6 +23,7 @@ import { type ClientSeen, ClientsSeen } from './clients-seen.ts';
 import type { GatewayConfig, UpstreamConfig } from './config/types.ts';
 import { KnownTools } from './known-tools.ts';
 import type { Lane } from './lanes/lane.ts';
+import type { LaneUser } from './lanes/lanes.ts';
 import { reach } from './lanes/reach.ts';
 import { OpenUpstreams, type Reloaded } from './open-upstreams.ts';
 import { rpcError } from './relay/direct.ts';
@@ -120,14 +123,16 @@ export class Gateway implements AsyncDisposable {
   /** Serves Streamable HTTP on a port of its own. @param options beside what the configuration says */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     const maxRequestBytes = this.#config.limits?.maxRequestBytes ?? DEFAULT_MAX_REQUEST_BYTES;
-    const server = serveFactory(this.tasks, () => this.#front(), { signals: false, maxRequestBytes });
+    const inner: InnerOptions = { signals: false, onListen: (client) => this.#listens(client, this.#upstreams.served) };
+    const server = serveFactory(this.tasks, () => this.#front(), { ...inner, maxRequestBytes });
     this.#servers.push(server);
     return server.listen({ ...this.#config.listen, ...options });
   }
 
   /** Serves one client over this process's stdin and stdout, and closes with it. */
   stdio(): StdioTaskServer {
-    return serveTaskStdio(this.tasks, () => this.#front(), {});
+    const inner: InnerOptions = { onListen: (client) => this.#listens(client, this.#upstreams.served) };
+    return serveTaskStdio(this.tasks, () => this.#front(), inner);
   }
 
   /** Serves one client on a pair of streams. @param options.upstreams those that it sees. @default all */
@@ -135,7 +140,8 @@ export class Gateway implements AsyncDisposable {
     streams: { input: Readable; output: Writable },
     { upstreams }: { upstreams?: readonly string[] } = {},
   ): { closed: Promise<void>; close(): Promise<void> } {
-    return serveTaskStream(this.tasks, () => this.#front(upstreams), streams);
+    const inner: InnerOptions = { onListen: (client) => this.#listens(client, this.#seen(upstreams)) };
+    return serveTaskStream(this.tasks, () => this.#front(upstreams), streams, inner);
   }
 
   /** Serves what this says from now on. Tasks that were begun go on as they were begun. */
@@ -205,8 +211,7 @@ export class Gateway implements AsyncDisposable {
   }
 
   #front(names?: readonly string[]): FrontServer {
-    const seen = (): readonly Upstream[] =>
-      names === undefined ? this.#upstreams.served : names.flatMap((name) => this.#upstreams.get(name) ?? []);
+    const seen = (): readonly Upstream[] => this.#seen(names);
     const front: Front = {
       view: (asker) => this.#view(asker, seen()),
       shownAs: (task) => seen().flatMap((upstream) => upstream.shownAs(task) ?? [])[0],
@@ -217,6 +222,37 @@ export class Gateway implements AsyncDisposable {
       },
     };
     return new FrontServer(INFO, front);
+  }
+
+  #seen(names: readonly string[] | undefined): readonly Upstream[] {
+    return names === undefined ? this.#upstreams.served : names.flatMap((name) => this.#upstreams.get(name) ?? []);
+  }
+
+  /** From 2026-07-28 on nobody subscribes: who listens says to what, and whoever has it is to tell. */
+  #listens({ uris, ...user }: ListeningClient, seen: readonly Upstream[]): () => void {
+    const listener = randomUUID();
+    const left = seen.flatMap((upstream) => uris.map((uri) => this.#listensTo(upstream, user, uri, listener)));
+    return () => {
+      for (const leave of left) leave();
+    };
+  }
+
+  #listensTo({ lanes, subscriptions, config }: Upstream, user: LaneUser, uri: string, listener: string): () => void {
+    const { logger } = this.#parts;
+    const failed = (error: unknown): void => {
+      // Which of several upstreams has a resource is nowhere said: those that do not have it refuse.
+      logger.debug({ upstream: config.name, error }, 'an upstream does not tell of a resource');
+    };
+    lanes
+      .get(user)
+      .then((lane) => subscriptions.subscribe(lane, uri, listener))
+      .catch(failed);
+    return () => {
+      lanes
+        .get(user)
+        .then((lane) => subscriptions.unsubscribe(lane, uri, listener))
+        .catch(failed);
+    };
   }
 
   async #view(asker: FrontAsker, seen: readonly Upstream[]): Promise<FrontView> {
@@ -248,8 +284,8 @@ export class Gateway implements AsyncDisposable {
       prefix: config.prefix,
       lane,
       tools: await upstream.tools(lane, asker),
-      subscribe: (uri, sessionId, call) => subscriptions.subscribe(lane, uri, sessionId, call),
-      unsubscribe: (uri, sessionId, call) => subscriptions.unsubscribe(lane, uri, sessionId, call),
+      subscribe: (uri, sessionId) => subscriptions.subscribe(lane, uri, sessionId),
+      unsubscribe: (uri, sessionId) => subscriptions.unsubscribe(lane, uri, sessionId),
     };
   }
 

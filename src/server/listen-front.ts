@@ -1,10 +1,17 @@
 import type { RpcErrorObject } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import { grantedBy, LISTEN_METHOD, type Listen, withTasksGranted } from '../wire/rev2026-07-28/index.ts';
+import {
+  grantedBy,
+  isListenRequest,
+  LISTEN_METHOD,
+  type Listen,
+  withTasksGranted,
+} from '../wire/rev2026-07-28/index.ts';
 import { eventFrames } from './event-frames.ts';
 import { type EventStream, eventStream, isEventStream } from './event-stream.ts';
 import { type Fetch, METHOD_HEADER, readOnce } from './legacy-front.ts';
 import { ListenDesk, type OpenListen } from './listen-desk.ts';
+import { tellListening } from './listening.ts';
 import type { CallerAuth } from './principal.ts';
 import type { Serving } from './serving.ts';
 
@@ -80,6 +87,11 @@ export function listenFront(
       if ('unread' in read) return inner(read.unread, options);
       const listen = desk.read(read.body);
       const response = await inner(request, { ...options, parsedBody: listen?.rest ?? read.body });
+      if (response.status === 200 && isListenRequest(read.body)) {
+        const left = tellListening(read.body, serving, options?.authInfo);
+        if (request.signal.aborted) left();
+        else request.signal.addEventListener('abort', left, { once: true });
+      }
       return listen === undefined ? response : answer(listen, response, options?.authInfo, request);
     },
     close: async () => {

@@ -16,12 +16,15 @@ import {
   withTasksGranted,
 } from '../wire/rev2026-07-28/index.ts';
 import { ListenDesk, type OpenListen } from './listen-desk.ts';
+import { tellListening } from './listening.ts';
 import type { Serving } from './serving.ts';
 
 /** A subscription on a connection. Those without tasks are followed too, since each has to be ended in the same way. */
 interface Subscription {
   listen: Listen | undefined;
   opened: OpenListen | undefined;
+  /** It is over. */
+  left: () => void;
   /** `asked`: the SDK has yet to answer; `taken back`: and whatever it answers is of no use any more. */
   state: 'asked' | 'taken back' | 'acknowledged';
   /** What is told of it before it is acknowledged; `undefined` afterwards. */
@@ -44,6 +47,7 @@ export function listenTransport(transport: Transport, tasks: Tasks, serving: Ser
     tasks.logger.info({ error }, 'a subscriber could not be told how its subscription stands');
   const forget = (id: ListenId): void => {
     subscriptions.get(id)?.opened?.close();
+    subscriptions.get(id)?.left();
     subscriptions.delete(id);
   };
   const takeBack = (id: ListenId): void => {
@@ -118,7 +122,8 @@ export function listenTransport(transport: Transport, tasks: Tasks, serving: Ser
     if (!isListenRequest(message)) return message;
     const listen = desk.read(message);
     forget(message.id);
-    subscriptions.set(message.id, { listen, opened: undefined, state: 'asked', early: [] });
+    const left = tellListening(message, serving, undefined);
+    subscriptions.set(message.id, { listen, opened: undefined, left, state: 'asked', early: [] });
     if (listen === undefined) return message;
     // Who may not ask for tasks is told so before anything is said about what else was asked for.
     const asked = desk.missing(listen) === undefined ? listen.rest : withoutFilter(listen.rest);

@@ -1,3 +1,4 @@
+import type { Principal, RequestorAbilities } from '../core/index.ts';
 import type { FallbackOptions, Tasks } from '../engine/index.ts';
 import type { EncodeOptions } from '../wire/rev2025-11-25/index.ts';
 import { Followers } from './followers.ts';
@@ -50,6 +51,22 @@ export interface ServingOptions {
   firstDraft?: boolean;
 }
 
+/** Who listens to what, beside tasks, on 2026-07-28. */
+export interface ListeningClient {
+  principal: Principal;
+  abilities: RequestorAbilities;
+  /** Resources whose changes it is to be told of. */
+  uris: readonly string[];
+}
+
+/** Told of each who listens; what it returns is called when it listens no more. */
+type OnListen = (client: ListeningClient) => () => void;
+
+/** Of servers in front of others. */
+export interface InnerOptions extends ServingOptions {
+  onListen?: OnListen | undefined;
+}
+
 /** What all instances of one server share. */
 export interface Serving {
   principalOf: PrincipalOf;
@@ -65,6 +82,8 @@ export interface Serving {
   told: ToldProgress;
   inFlight: InFlight;
   relay: Relay;
+  /** Where somebody else has to know who listens. */
+  onListen: OnListen | undefined;
   /** Where a transport serves one connection and no more: whether that has ended. */
   connection: { over: boolean };
 }
@@ -94,6 +113,7 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     told,
     inFlight: new InFlight(),
     relay: new Relay(),
+    onListen: (options as InnerOptions).onListen,
     connection: { over: false },
   };
 }

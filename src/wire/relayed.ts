@@ -124,7 +124,7 @@ export function asksWho(message: unknown): message is { id: string | number } {
 }
 
 /** The answer, with what another server says of itself, and what this side adds to that. */
-export function introducing(message: unknown, portrait: SelfPortrait): unknown {
+export function introducing(message: unknown, portrait: SelfPortrait, to: Era): unknown {
   if (!isJsonObject(message) || !isJsonObject(message.result)) return message;
   const { result } = message;
   const own = isJsonObject(result.capabilities) ? result.capabilities : {};
@@ -134,9 +134,12 @@ export function introducing(message: unknown, portrait: SelfPortrait): unknown {
   const theirs = portrait.capabilities;
   const extensions = isJsonObject(own.extensions) ? own.extensions : {};
   const foreign = isJsonObject(theirs.extensions) ? theirs.extensions : {};
-  const all: JsonObject = { ...theirs, ...own, ...pick(theirs, ['prompts', 'completions', 'logging']) };
-  all.resources = { ...object(theirs.resources), ...object(own.resources), ...flags(theirs.resources) };
-  all.tools = { ...object(own.tools), ...object(theirs.tools), listChanged: true };
+  const { prompts: _prompts, resources: _resources, tools: _tools, ...ours } = own;
+  // In sessions nobody can subscribe to what is ours.
+  const told = to === 'modern' ? { subscribe: true, listChanged: true } : {};
+  const all: JsonObject = { ...theirs, ...ours };
+  all.resources = { ...object(theirs.resources), ...told };
+  all.tools = { ...object(theirs.tools), listChanged: true };
   if (Object.keys(extensions).length + Object.keys(foreign).length > 0) all.extensions = { ...foreign, ...extensions };
   return {
     ...message,
@@ -152,17 +155,8 @@ export function introducing(message: unknown, portrait: SelfPortrait): unknown {
   };
 }
 
-function pick(from: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
-}
-
 function object(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
-}
-
-/** Where both sides have something to say, it is there if either has it. */
-function flags(value: JsonValue | undefined): JsonObject {
-  return Object.fromEntries(Object.entries(object(value)).filter(([, set]) => set === true));
 }
 
 /** A question as a session's client is asked it, outside of any task. */

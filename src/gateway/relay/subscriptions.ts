@@ -1,9 +1,7 @@
 import { subscribeTo } from '../../client/link.ts';
 import { RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Clock, Logger } from '../../core/index.ts';
-import type { FrontCall } from '../../server/front/front.ts';
 import type { Lane } from '../lanes/lane.ts';
-import { passOn } from './direct.ts';
 
 /** Who wants to hear of which resources, over one lane; the upstream is asked once for each. */
 interface Wanted {
@@ -14,6 +12,7 @@ interface Wanted {
   pauseMs: number;
 }
 
+const TIMEOUT_MS = 30_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -28,21 +27,23 @@ export class Subscriptions {
     this.#logger = logger;
   }
 
-  async subscribe(lane: Lane, uri: string, sessionId: string, call: FrontCall): Promise<void> {
+  async subscribe(lane: Lane, uri: string, sessionId: string): Promise<void> {
     const wanted = this.#of(lane);
     const sessions = wanted.sessions.get(uri) ?? new Set();
     const first = sessions.size === 0;
-    if (first && lane.link.era === 'legacy') await passOn(lane, 'resources/subscribe', { uri }, call);
+    if (first && lane.link.era === 'legacy')
+      await lane.link.request('resources/subscribe', { uri }, { timeoutMs: TIMEOUT_MS });
     wanted.sessions.set(uri, sessions.add(sessionId));
     if (first && lane.link.era === 'modern') this.#listen(lane, wanted);
   }
 
-  async unsubscribe(lane: Lane, uri: string, sessionId: string, call: FrontCall): Promise<void> {
+  async unsubscribe(lane: Lane, uri: string, sessionId: string): Promise<void> {
     const wanted = this.#of(lane);
     const sessions = wanted.sessions.get(uri);
     if (sessions?.delete(sessionId) !== true || sessions.size > 0) return;
     wanted.sessions.delete(uri);
-    if (lane.link.era === 'legacy') await passOn(lane, 'resources/unsubscribe', { uri }, call);
+    if (lane.link.era === 'legacy')
+      await lane.link.request('resources/unsubscribe', { uri }, { timeoutMs: TIMEOUT_MS });
     else this.#listen(lane, wanted);
   }
 

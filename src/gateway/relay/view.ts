@@ -1,3 +1,4 @@
+import { RemoteRefusedError } from '../../client/remote-errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import type { FrontCall, FrontTool, FrontView } from '../../server/front/front.ts';
 import type { Lane } from '../lanes/lane.ts';
@@ -10,8 +11,8 @@ export interface Behind {
   lane: Lane;
   /** By the name under which they are called here. */
   tools: ReadonlyMap<string, FrontTool>;
-  subscribe(uri: string, sessionId: string, call: FrontCall): Promise<void>;
-  unsubscribe(uri: string, sessionId: string, call: FrontCall): Promise<void>;
+  subscribe(uri: string, sessionId: string): Promise<void>;
+  unsubscribe(uri: string, sessionId: string): Promise<void>;
 }
 
 const INVALID_PARAMS = -32_602;
@@ -35,12 +36,12 @@ const methods: Record<string, Serve> = {
     byUri(behind, call, (of) => passOn(of.lane, 'resources/read', paramsOf(call), call)),
   'resources/subscribe': (behind, call) =>
     byUri(behind, call, async (of) => {
-      await of.subscribe(String(call.params.uri), call.sessionId, call);
+      await subscribed(of.subscribe(String(call.params.uri), call.sessionId));
       return {};
     }),
   'resources/unsubscribe': (behind, call) =>
     byUri(behind, call, async (of) => {
-      await of.unsubscribe(String(call.params.uri), call.sessionId, call);
+      await subscribed(of.unsubscribe(String(call.params.uri), call.sessionId));
       return {};
     }),
   'completion/complete': async (behind, call) => {
@@ -88,6 +89,15 @@ function instructionsOf(behind: readonly Behind[]): string | undefined {
     link.instructions === undefined ? [] : [{ name, text: link.instructions }],
   );
   return said.length === 0 ? undefined : said.map(({ name, text }) => `${name}:\n${text}`).join('\n\n');
+}
+
+/** The upstream's error as it is. */
+async function subscribed(asked: Promise<void>): Promise<void> {
+  try {
+    await asked;
+  } catch (error) {
+    throw error instanceof RemoteRefusedError ? rpcError(error.rpc) : error;
+  }
 }
 
 function paramsOf({ params }: FrontCall): JsonObject {

@@ -164,7 +164,7 @@ export function frontHost({ server, front }: FrontServer): Host {
       resources.push({ ...resource, name, template: new ResourceTemplate(uriTemplate, { list: undefined }), read });
     },
     registerCapabilities: (capabilities) => server.registerCapabilities(capabilities),
-    hasResources: false,
+    hasResources: true,
     onConnect(change) {
       const connect = server.connect.bind(server);
       server.connect = (given) => {

@@ -62,13 +62,13 @@ async function introduced(
   message: JSONRPCMessage,
   who: () => Caller | undefined,
   viewOf: ViewOf,
-  { tasks }: ServingParts,
+  { tasks, peer }: ServingParts,
 ): Promise<JSONRPCMessage> {
   if (!('result' in message)) return message;
   try {
     const caller = who();
     if (caller === undefined) return message;
-    return introducing(message, (await viewOf(caller)).portrait) as JSONRPCMessage;
+    return introducing(message, (await viewOf(caller)).portrait, peer.era) as JSONRPCMessage;
   } catch (error) {
     return { jsonrpc: '2.0', id: message.id, error: answerTo(error, 'initialize', tasks) };
   }

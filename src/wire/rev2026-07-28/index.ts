@@ -28,6 +28,7 @@ export {
   isListenRequest,
   type Listen,
   type ListenId,
+  listenedTo,
   readListen,
   serverInfoOf,
   subscriptionOf,

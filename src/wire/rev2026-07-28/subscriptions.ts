@@ -154,3 +154,14 @@ function notification(method: string, params: JsonObject, meta: JsonObject, id: 
 function isListenId(id: unknown): id is ListenId {
   return typeof id === 'string' || Number.isSafeInteger(id);
 }
+
+/** Of a listen request: which resources it is to tell of, and what its client says of itself. */
+export function listenedTo(message: JsonObject): { uris: string[]; clientCapabilities: unknown } {
+  const params = isJsonObject(message.params) ? message.params : {};
+  const { resourceSubscriptions } = isJsonObject(params.notifications) ? params.notifications : {};
+  const uris = Array.isArray(resourceSubscriptions)
+    ? resourceSubscriptions.filter((uri) => typeof uri === 'string')
+    : [];
+  const meta = isJsonObject(params._meta) ? params._meta : {};
+  return { uris, clientCapabilities: meta[CLIENT_CAPABILITIES_META_KEY] };
+}
