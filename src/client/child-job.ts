@@ -1,8 +1,15 @@
-import { fingerprint, type JobAdapter, type JobContext, type JobSnapshot, NonRetryableError } from '../core/index.ts';
+import {
+  fingerprint,
+  type JobAdapter,
+  type JobContext,
+  type JobLogLine,
+  type JobSnapshot,
+  NonRetryableError,
+} from '../core/index.ts';
 import type { Call } from './call.ts';
 import type { CallEnd } from './call-state.ts';
 import { CALL_ID_PREFIX, type CallOptions, type ConnectedServer, type ToolCall } from './connected-server.ts';
-import { CallNotFoundError } from './errors.ts';
+import { CallAnswerInvalidError, CallLogUnavailableError, CallNotFoundError } from './errors.ts';
 import type { CallSnapshot } from './snapshot.ts';
 
 export interface ChildCall extends ToolCall {
@@ -17,13 +24,15 @@ export interface ChildJobOptions {
   server: (context: JobContext) => ConnectedServer | Promise<ConnectedServer>;
   /** How the end of a call is told. */
   endOf: (end: CallEnd, callId: ChildRef) => JobSnapshot;
+  /** Whether what the call's task logs is read, where its server tells. @default false */
+  logs?: boolean;
 }
 
 /**
  * A call of a tool, as a job: made once, held in the client's journal, which follows it by itself and cancels it with its task. Its
  * id follows from the task's, so that it needs no record anywhere else before it is made.
  */
-export function childJob({ server, endOf }: ChildJobOptions): JobAdapter<ChildCall, ChildRef> {
+export function childJob({ server, endOf, logs = false }: ChildJobOptions): JobAdapter<ChildCall, ChildRef> {
   const callOf = async (callId: ChildRef, context: JobContext): Promise<Call | undefined> => {
     try {
       return await (await server(context)).handle(callId);
@@ -36,7 +45,7 @@ export function childJob({ server, endOf }: ChildJobOptions): JobAdapter<ChildCa
     kind: 'mcp',
     caps: {
       cancel: 'request',
-      logs: 'none',
+      logs: logs ? 'live' : 'none',
       input: true,
       push: true,
       idempotentStart: true,
@@ -73,8 +82,25 @@ export function childJob({ server, endOf }: ChildJobOptions): JobAdapter<ChildCa
     async cancel(callId, context) {
       await (await callOf(callId, context))?.cancel();
     },
+    async logs(callId, cursor = '0', context) {
+      const connected = await server(context);
+      try {
+        const { end } = (await connected.handle(callId)).state; // Before the page, or lines are missed.
+        const page = await connected.readLog(callId, Number(cursor), context.signal);
+        const lines = page.lines.map(({ text, level, at }) => ({ text, level: levelOf(level), at }));
+        return { lines, cursor: String(page.cursor), eof: end !== undefined && lines.length === 0 };
+      } catch (error) {
+        if (!(error instanceof CallLogUnavailableError) && !(error instanceof CallNotFoundError)) throw error;
+        return { lines: [], cursor, eof: true };
+      }
+    },
     async answer(callId, key, answer, context) {
-      await (await callOf(callId, context))?.answer(key, answer);
+      try {
+        await (await callOf(callId, context))?.answer(key, answer);
+      } catch (error) {
+        if (error instanceof CallAnswerInvalidError) throw new NonRetryableError(error.message, { cause: error });
+        throw error;
+      }
     },
     async release(callId, context) {
       await (await callOf(callId, context))?.acknowledge();
@@ -85,6 +111,10 @@ export function childJob({ server, endOf }: ChildJobOptions): JobAdapter<ChildCa
 /** The same in every process; nothing is read out of it. */
 function refOf({ idempotencyKey }: JobContext): ChildRef {
   return `${CALL_ID_PREFIX}${fingerprint(`call ${idempotencyKey}`, 'base64url', 24)}`;
+}
+
+function levelOf(level: string): NonNullable<JobLogLine['level']> {
+  return level === 'debug' || level === 'warning' || level === 'error' ? level : 'info';
 }
 
 function standing({ status, questions, statusMessage, progress }: CallSnapshot): JobSnapshot {

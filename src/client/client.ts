@@ -147,6 +147,7 @@ export class TaskClient implements AsyncDisposable {
   readonly #connecting = new Set<string>();
   readonly #source: CallSource;
   readonly #groups: GroupCalls;
+  readonly #remains: CallRemains;
   #closing: Promise<void> | undefined;
 
   static {
@@ -175,7 +176,7 @@ export class TaskClient implements AsyncDisposable {
       keepAcknowledgedMs,
       takeOver: () => this.#takeOver([...this.#desks.keys()]),
     });
-    const remains = new CallRemains({ journal, changes: this.#changes, desks: this.#desks });
+    this.#remains = new CallRemains({ journal, changes: this.#changes, desks: this.#desks });
     this.#groups = new GroupCalls({
       journal,
       changes: this.#changes,
@@ -189,11 +190,11 @@ export class TaskClient implements AsyncDisposable {
       cancel: (callId) => this.#cancel(callId),
       answer: (callId, key, answer) => this.#answer(callId, key, answer),
       acknowledge: (callId) => this.acknowledge(callId),
-      delete: (callId) => remains.delete(callId),
+      delete: (callId) => this.#remains.delete(callId),
       log: (callId) => ({
         clock,
         look: () => this.#look(callId),
-        read: (cursor, signal) => remains.readLog(callId, cursor, signal),
+        read: (cursor, signal) => this.#remains.readLog(callId, cursor, signal),
         news: (ms, signal) => this.#changes.next(callId, ms, clock, signal),
       }),
     };
@@ -248,6 +249,7 @@ export class TaskClient implements AsyncDisposable {
         random,
         logger,
         handle: (callId) => this.call(callId),
+        readLog: (callId, cursor, signal) => this.#remains.readLog(callId, cursor, signal),
       });
       this.#servers.set(name, server);
       return server;

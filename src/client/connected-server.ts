@@ -8,6 +8,7 @@ import {
   type TaskId,
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
+import type { TaskLogPage } from '../wire/task-log.ts';
 import type { Call } from './call.ts';
 import type { OpenCall } from './call-state.ts';
 import type { Changes } from './changes.ts';
@@ -72,6 +73,8 @@ export interface ConnectedServerParts {
   logger: Logger;
   /** A handle of a call in the journal. */
   handle: (callId: string) => Promise<Call>;
+  /** A page of the log of a call. */
+  readLog: (callId: string, cursor: number, signal: AbortSignal) => Promise<TaskLogPage>;
 }
 
 /** A server under the name that the journal knows it by. */
@@ -164,6 +167,15 @@ export class ConnectedServer {
   /** @internal */
   handle(callId: string): Promise<Call> {
     return this.#parts.handle(callId);
+  }
+
+  /**
+   * A page of what the task of a call has logged, from a byte on; without lines where there are no more yet.
+   * @internal
+   * @throws {CallLogUnavailableError} when there is none to read, and will be none.
+   */
+  readLog(callId: string, cursor: number, signal: AbortSignal): Promise<TaskLogPage> {
+    return this.#parts.readLog(callId, cursor, signal);
   }
 
   /**

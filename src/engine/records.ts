@@ -39,6 +39,11 @@ export class Records {
     return this.#steps.get(key);
   }
 
+  /** This run has recorded it. */
+  made(step: RecordedStep): void {
+    this.#steps.set(step.key, step);
+  }
+
   question(key: string): { answer: Answer | undefined; deadline: number | undefined } | undefined {
     return this.#questions.get(key);
   }

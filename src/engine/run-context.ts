@@ -91,6 +91,8 @@ export class RunContext implements TaskContext {
   readonly #control: RunControl;
   readonly #limits: RunLimits;
   readonly #ordinals = new Map<string, number>();
+  /** What this run has kept, and may keep again. */
+  readonly #kept = new Set<string>();
 
   constructor(
     claimed: ClaimedTask,
@@ -123,7 +125,14 @@ export class RunContext implements TaskContext {
         const recorded = this.#records.step(key);
         return recorded && (replay(recorded) as JsonValue);
       },
-      record: (key, name, value) => this.#keep(key, name, value),
+      record: (key, name, value) =>
+        this.#call(async () => {
+          const step = { key, name, ordinal: 1, body: encodeJson(value, name) };
+          await this.#record(step);
+          this.#records.made(step);
+        }),
+      keep: (key, name, value) => this.#keep(key, name, value),
+      written: () => reporter.flush(),
       working: (work) => this.#working(work),
       say: (message) => {
         if (!control.over) reporter.say(message);
@@ -240,7 +249,15 @@ export class RunContext implements TaskContext {
   }
 
   #keep(key: string, name: string, value: JsonValue): Promise<void> {
-    return this.#call(() => this.#record({ key, name, ordinal: 1, body: encodeJson(value, name) }));
+    return this.#call(async () => {
+      const record = { key, name, ordinal: 1, body: encodeJson(value, name), replaces: true };
+      this.#checkSizeOf(record);
+      const isNew = !this.#kept.has(key) && this.#records.step(key) === undefined;
+      this.#kept.add(key);
+      const seq = isNew ? this.#records.nextSeq() : 0; // Where it stands already, it keeps its place.
+      await this.#recorded(() => this.#store.recordStep(this.#claimed.lease, { ...record, seq }));
+      await this.#stillMine();
+    });
   }
 
   #working<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -352,9 +369,14 @@ export class RunContext implements TaskContext {
     await this.#stillMine();
   }
 
-  #checkLimits({ name, body }: Omit<NewStep, 'seq'>): void {
-    const { maxResultBytes, maxStepsPerTask } = this.#limits;
-    checkSize(`step "${name}"`, body, maxResultBytes);
+  #checkSizeOf({ name, body }: Pick<NewStep, 'name' | 'body'>): void {
+    checkSize(`step "${name}"`, body, this.#limits.maxResultBytes);
+  }
+
+  #checkLimits(step: Omit<NewStep, 'seq'>): void {
+    const { maxStepsPerTask } = this.#limits;
+    const { name } = step;
+    this.#checkSizeOf(step);
     if (this.#records.count < maxStepsPerTask) return;
     throw new LimitExceededError(`step "${name}": a task may record at most ${maxStepsPerTask} steps; do more in each`);
   }

@@ -86,6 +86,11 @@ export interface NewStep {
   seq: number;
   body: string | null;
   error?: string;
+  /**
+   * How far something is, rather than what came of it: a later record takes the place of the one before, lazily. Not for what a run
+   * may go on from.
+   */
+  replaces?: boolean;
 }
 
 export interface RecordedQuestion {
@@ -207,7 +212,7 @@ export interface TaskStore extends OperatorStore, AsyncDisposable {
   finish(lease: Lease, outcome: TerminalState): Promise<Applied>;
   /** Ends the lease but not the task; `activeMs` is how long its handler worked, waiting not counted. */
   release(lease: Lease, how: Release, activeMs: number): Promise<Applied>;
-  /** Records what a step returned, or its final error. A second record under one key is refused. */
+  /** Records what a step returned, or its final error. A second record under one key is refused, unless it `replaces`. */
   recordStep(lease: Lease, step: NewStep): Promise<Applied>;
   /** Records a question and makes the task wait for it. Asking again under a recorded key changes nothing. */
   ask(lease: Lease, key: string, question: Question, deadline?: number): Promise<Applied>;

@@ -256,6 +256,22 @@ export const storeSuite: readonly SuiteCase<OpenStore>[] = [
       { key: 's#2', name: 's', body: '2' },
     ]);
   }),
+  onStore('records how far something is in the place of what was recorded before', async ({ store }) => {
+    const { lease } = await createAndClaim(store);
+    const far = (body: string) => ({ key: 'far#1', name: 'far', ordinal: 1, seq: 0, body, replaces: true });
+    for (const body of ['1', '2']) assert.equal(await store.recordStep(lease, far(body)), 'applied');
+    await store.recordStep(lease, { key: 's#1', name: 's', ordinal: 1, seq: 1, body: '1' });
+    assert.equal(await store.recordStep(lease, far('3')), 'applied');
+    assert.deepEqual((await store.history(lease.taskId)).steps, [
+      { key: 'far#1', name: 'far', body: '3' },
+      { key: 's#1', name: 's', body: '1' },
+    ]);
+    await store.release(lease, { to: 'ready' }, 0);
+    const [again] = await store.claim([lease.taskId], { workerId: 'w2', leaseMs: 30_000 });
+    assert.equal(await store.recordStep(lease, far('4')), 'lost');
+    assert.equal(await store.recordStep(again?.lease ?? lease, far('5')), 'applied');
+    assert.equal((await store.history(lease.taskId)).steps[0]?.body, '5');
+  }),
   onStore('waits for every answer, and takes each once', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     await store.ask(lease, 'a', QUESTION);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type JobCaps, LOCAL_PRINCIPAL } from '../../src/core/index.ts';
+import { type Answer, type JobCaps, LOCAL_PRINCIPAL, type Question } from '../../src/core/index.ts';
 import type { JobTaskOptions, Tasks, TasksOptions } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import type { ManualClock } from '../../src/testing/index.ts';
@@ -48,6 +48,21 @@ function aFolder(): string {
 async function wait({ clock }: Site, ms: number): Promise<void> {
   await settle();
   await pass(clock, ms);
+}
+
+const FORM = {
+  kind: 'form',
+  message: 'Go on?',
+  schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+} as const satisfies Question;
+
+const openOf = async ({ tasks }: Site, taskId: string): Promise<Question[]> => [
+  ...(await tasks.engine.openQuestions(taskId, LOCAL_PRINCIPAL)).values(),
+];
+
+async function answer({ tasks }: Site, taskId: string, given: Answer): Promise<void> {
+  const [key = ''] = [...(await tasks.engine.openQuestions(taskId, LOCAL_PRINCIPAL)).keys()];
+  await tasks.engine.answer(taskId, LOCAL_PRINCIPAL, new Map([[key, given]]));
 }
 
 const standing = async ({ tasks }: Site, taskId: string) => (await tasks.engine.get(taskId, LOCAL_PRINCIPAL)).state;
@@ -141,6 +156,9 @@ describe('a service that has trouble', () => {
     expect(here.service.count('poll')).toBeLessThanOrEqual(5);
     const { statusMessage } = await here.tasks.engine.get(taskId, LOCAL_PRINCIPAL);
     expect(statusMessage).toBe('service cannot be reached; trying again');
+    await wait(here, 100_000);
+    await wait(here, 1_000);
+    expect((await here.tasks.engine.get(taskId, LOCAL_PRINCIPAL)).statusMessage).toBe('working');
     here.service.finish();
     await wait(here, 200_000);
     await reaches(here.tasks, taskId, 'completed');
@@ -156,6 +174,243 @@ describe('a service that has trouble', () => {
     await wait(here, 10_000);
     await reaches(here.tasks, taskId, 'completed');
     expect(here.service.jobs.size).toBe(1);
+  });
+});
+
+describe('a service that is slowly consistent', () => {
+  it('may show a question, take it back and show it again: it is asked again, and answered once', async () => {
+    const here = site();
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.ask({ go: FORM });
+    await wait(here, 5_000);
+    await reaches(here.tasks, taskId, 'input_required');
+    here.service.set({ state: 'working' });
+    await wait(here, 10_000);
+    await reaches(here.tasks, taskId, 'working');
+    here.service.ask({ go: FORM });
+    await wait(here, 10_000);
+    await reaches(here.tasks, taskId, 'input_required');
+    await answer(here, taskId, { action: 'accept', content: { ok: true } });
+    await here.service.until('answer');
+    await wait(here, 40_000); // It goes on showing the question that it has the answer to.
+    expect(here.service.job().answers).toEqual({ go: [{ action: 'accept', content: { ok: true } }] });
+    here.service.finish();
+    await wait(here, 40_000);
+    await reaches(here.tasks, taskId, 'completed');
+  });
+
+  it('may not find a job yet that was started: nothing else is started meanwhile', async () => {
+    const folder = aFolder();
+    const service = new ScriptedService();
+    const first = site({ service, folder, caps: { find: true } });
+    service.onRequest = (method) => (method === 'poll' ? first.close() : undefined);
+    const { taskId } = await start(first.tasks, 'build');
+    await service.until('poll');
+    await settle();
+    expect(service.jobs.size).toBe(1);
+    service.onRequest = () => {};
+    const second = site({ service, folder, clock: first.clock, caps: { find: true } });
+    await second.tasks.start();
+    await wait(second, 2_000);
+    service.finish();
+    await wait(second, 5_000);
+    await reaches(second.tasks, taskId, 'completed');
+    expect([service.jobs.size, service.count('start')]).toEqual([1, 1]);
+  });
+});
+
+describe('what a job asks', () => {
+  it('is asked by its task, and the answer handed over', async () => {
+    const here = site({ task: { origin: 'the build service' } });
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.ask({ go: FORM });
+    await wait(here, 5_000);
+    await reaches(here.tasks, taskId, 'input_required');
+    const [asked] = await openOf(here, taskId);
+    expect(asked).toMatchObject({ kind: 'form', message: 'the build service asks: Go on?' });
+    await answer(here, taskId, { action: 'decline' });
+    await here.service.until('answer');
+    await settle();
+    expect(here.service.job().answers).toEqual({ go: [{ action: 'decline' }] });
+  });
+
+  it.each(['before', 'after'] as const)(
+    'is handed over again where the answer was lost %s it arrived',
+    async (when) => {
+      const here = site();
+      const { taskId } = await start(here.tasks, 'build');
+      await here.service.until('poll');
+      here.service.ask({ go: FORM });
+      await wait(here, 5_000);
+      here.service.faults = [{ method: 'answer', when, error: new Error('socket hang up') }];
+      await answer(here, taskId, { action: 'cancel' });
+      await here.service.until('answer');
+      await wait(here, 10_000);
+      await here.service.until('answer', 2);
+      await wait(here, 40_000);
+      expect(here.service.count('answer')).toBe(2);
+    },
+  );
+
+  it('keeps its answer across a restart before it was handed over', async () => {
+    const folder = aFolder();
+    const first = site({ folder });
+    const { service, clock } = first;
+    const { taskId } = await start(first.tasks, 'build');
+    await service.until('poll');
+    service.ask({ go: FORM });
+    await wait(first, 600_000);
+    service.onRequest = (method) => (method === 'answer' ? new Promise(() => {}) : undefined);
+    await answer(first, taskId, { action: 'accept', content: { ok: true } });
+    await service.until('answer');
+    void first.close();
+    await settle();
+    service.onRequest = () => {};
+    const second = site({ service, folder, clock });
+    await second.tasks.start();
+    for (let round = 0; round < 4; round += 1) await wait(second, 30_000);
+    expect(service.job().answers).toEqual({ go: [{ action: 'accept', content: { ok: true } }] });
+    expect(await openOf(second, taskId)).toEqual([]);
+  });
+
+  it('is called off where nobody can be asked', async () => {
+    const here = site();
+    await start(here.tasks, 'build', {}, { form: false });
+    await here.service.until('poll');
+    here.service.ask({ go: FORM });
+    await wait(here, 5_000);
+    await here.service.until('answer');
+    await settle();
+    expect(here.service.job().answers).toEqual({ go: [{ action: 'cancel' }] });
+  });
+});
+
+describe('the log of a job', () => {
+  const lines = async ({ tasks }: Site, taskId: string) =>
+    (await tasks.inspect.readLog(taskId)).lines.map(({ text }) => text);
+
+  it('is in the log of its task while it runs, and whole once it is over', async () => {
+    const here = site({ caps: { logs: 'live' } });
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.job().lines.push('one', 'two');
+    await wait(here, 5_000);
+    expect(await lines(here, taskId)).toEqual(['one', 'two']);
+    here.service.job().lines.push('three', 'four', 'five', 'six', 'seven');
+    here.service.faults = [{ method: 'logs', when: 'before', error: busy() }];
+    here.service.finish();
+    await wait(here, 5_000);
+    await wait(here, 5_000);
+    await reaches(here.tasks, taskId, 'completed');
+    const all = await lines(here, taskId);
+    expect(all.filter((line) => !line.includes('could not be asked'))).toEqual([
+      'one',
+      'two',
+      'three',
+      'four',
+      'five',
+      'six',
+      'seven',
+    ]);
+  });
+
+  it('is read on where it was read to, across restarts', async () => {
+    const folder = aFolder();
+    const first = site({ folder, caps: { logs: 'live' } });
+    const { service, clock } = first;
+    const { taskId } = await start(first.tasks, 'build');
+    await service.until('poll');
+    service.job().lines.push('one', 'two', 'three', 'four');
+    await wait(first, 5_000);
+    await first.close();
+    const second = site({ service, folder, clock, caps: { logs: 'live' } });
+    await second.tasks.start();
+    service.job().lines.push('five');
+    await wait(second, 600_000);
+    service.job().lines.push('six');
+    await wait(second, 60_000);
+    expect(await lines(second, taskId)).toEqual(['one', 'two', 'three', 'four', 'five', 'six']);
+  });
+
+  it('is read once it is over, where it can be read no sooner', async () => {
+    const here = site({ caps: { logs: 'final' } });
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.job().lines.push('one', 'two', 'three', 'four');
+    await wait(here, 5_000);
+    expect(here.service.count('logs')).toBe(0);
+    here.service.finish();
+    await wait(here, 5_000);
+    await reaches(here.tasks, taskId, 'completed');
+    expect(await lines(here, taskId)).toEqual(['one', 'two', 'three', 'four']);
+  });
+});
+
+describe('a job that was lost', () => {
+  it('fails its task, which says what is known and what is not', async () => {
+    const here = site();
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.jobs.clear();
+    await wait(here, 5_000);
+    await reaches(here.tasks, taskId, 'failed');
+    expect(await standing(here, taskId)).toEqual({
+      status: 'failed',
+      error: {
+        code: -32_603,
+        message:
+          'lost: the service does not know it (404). It may or may not have taken effect, so it was not called again; the ' +
+          "tool's option onLost: 'rerun' would do that.",
+        data: { lost: true, mayHaveTakenEffect: true },
+      },
+    });
+  });
+
+  it('is started again where the rule says so, as often as it says', async () => {
+    const here = site({ task: { onLost: 'rerun', maxAttempts: 2 } });
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    here.service.jobs.clear();
+    await wait(here, 5_000);
+    await here.service.until('start', 2);
+    await wait(here, 600_000); // Also put away, it knows which start it is at.
+    here.service.jobs.clear();
+    await wait(here, 60_000);
+    await reaches(here.tasks, taskId, 'failed');
+    expect(here.service.count('start')).toBe(2);
+  });
+});
+
+describe('a tool that is taken out', () => {
+  it('finishes the tasks it has, also those that were put away', async () => {
+    const here = site();
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    await wait(here, 600_000);
+    expect(here.tasks.removeTool('build')).toBe(true);
+    expect(here.tasks.tools).toEqual([]);
+    here.service.finish();
+    await wait(here, 60_000);
+    await reaches(here.tasks, taskId, 'completed');
+    expect(here.tasks.removeTool('build')).toBe(false);
+  });
+
+  it('can be replaced, and what takes its place goes on with its tasks', async () => {
+    const here = site();
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    await wait(here, 600_000);
+    here.tasks.removeTool('build');
+    const moved = new ScriptedService();
+    for (const [ref, job] of here.service.jobs) moved.jobs.set(ref, job);
+    here.tasks.registerJob('build', {}, moved.adapter());
+    moved.finish();
+    await wait(here, 60_000);
+    await reaches(here.tasks, taskId, 'completed');
+    expect([moved.count('start'), moved.count('poll')]).toEqual([0, 1]);
+    expect(() => here.tasks.registerJob('build', {}, moved.adapter())).toThrow('registered already');
   });
 });
 

@@ -70,7 +70,7 @@ export class ScriptedService {
           return {
             lines: page.map((text) => ({ text })),
             cursor: String(from + page.length),
-            eof: snapshot.state === 'done',
+            eof: snapshot.state === 'done' && from + page.length >= lines.length,
           };
         }),
       release: (ref, context) => this.#do('release', ref, context, () => {}),

@@ -19,7 +19,7 @@ export interface McpToolOptions {
  * are, blocks of content and members that nobody here knows included; so do errors of the protocol with code, message and data.
  */
 export function mcpTool({ server, tool, ttlMs }: McpToolOptions): JobAdapter<JsonObject, ChildRef> {
-  const calls = childJob({ server, endOf: snapshotOf });
+  const calls = childJob({ server, endOf: snapshotOf, logs: true });
   return {
     ...calls,
     start: (args, context) =>

@@ -1,5 +1,6 @@
 import { type Answer, errorKind, fingerprint, NonRetryableError, type Question } from '../../core/index.ts';
 import type { ChildSupport } from '../child-support.ts';
+import type { JobState } from './job-state.ts';
 
 export interface JobQuestionsParts {
   support: ChildSupport;
@@ -9,12 +10,13 @@ export interface JobQuestionsParts {
   /** Where the questions come from, as people are told; nothing: they are the tool's own. */
   origin: string | undefined;
   answer: (key: string, answer: Answer) => Promise<void>;
+  state: JobState;
 }
 
 /** Of a question that was asked more than once. */
 const ORDINAL = /-\d+$/;
 
-type Asked = { answer?: Answer; handing?: boolean; handed?: boolean };
+type Asked = { answer?: Answer; handing?: boolean };
 
 /** What a job asks, asked by its task: recorded with it, and the answer handed over until the job has it. */
 export class JobQuestions {
@@ -34,8 +36,8 @@ export class JobQuestions {
     await this.#withdrawAllBut(open);
     for (const [name, { key, question }] of open) {
       const asked = this.#asked.get(name);
-      if (asked === undefined) void this.#ask(name, key, question);
-      else if (asked.answer !== undefined) void this.#hand(asked, key, asked.answer);
+      if (asked === undefined) this.#ask(name, key, question).catch(this.#fault);
+      else if (asked.answer !== undefined) this.#hand(asked, key, asked.answer).catch(this.#fault);
     }
   }
 
@@ -49,14 +51,8 @@ export class JobQuestions {
     const asked: Asked = {};
     this.#asked.set(name, asked);
     let answer: Answer = { action: 'cancel' };
-    try {
-      if (support.asks(question.kind)) answer = await support.ask(name, named(question, this.#parts.origin));
-      else log(`asks for what nobody here can be asked: ${question.kind}`, 'warning');
-    } catch (error) {
-      this.#asked.delete(name); // The task is over; or it is asked again after the next look.
-      if (error instanceof NonRetryableError) log(`asked what cannot be asked: ${error.message}`, 'error');
-      return;
-    }
+    if (support.asks(question.kind)) answer = await support.ask(name, named(question, this.#parts.origin));
+    else log(`asks for what nobody here can be asked: ${question.kind}`, 'warning');
     if (answer.action === 'expired') {
       this.#asked.delete(name); // Taken back. A job that shows it again, as one does that is slowly consistent, asks anew.
       return;
@@ -65,21 +61,25 @@ export class JobQuestions {
     await this.#hand(asked, key, answer);
   }
 
-  /** Once it was taken, the job may show the question for a while yet; it is not handed over again by this run. */
+  /** Once it was taken, the job may show the question for a while yet; it is not handed over again, unless that was forgotten. */
   async #hand(asked: Asked, key: string, answer: Answer): Promise<void> {
-    if (asked.handing === true || asked.handed === true) return;
+    const { state, log } = this.#parts;
+    if (asked.handing === true || state.now.answered.includes(key)) return;
     asked.handing = true;
     try {
-      await this.#parts.answer(key, answer);
-      asked.handed = true;
-    } catch (error) {
+      let problem: unknown;
+      await this.#parts.answer(key, answer).catch((error: unknown) => (problem = error));
       // Where it may yet be taken, it is handed over again with the next look that shows the question.
-      asked.handed = error instanceof NonRetryableError;
-      this.#parts.log(`did not take an answer (${errorKind(error)})`, asked.handed ? 'error' : 'warning');
+      const taken = problem === undefined || problem instanceof NonRetryableError;
+      if (problem !== undefined) log(`did not take an answer (${errorKind(problem)})`, taken ? 'error' : 'warning');
+      if (taken) await state.keep({ answered: [...state.now.answered, key] });
     } finally {
       asked.handing = false;
     }
   }
+
+  /** Said where anybody still listens: most of the time the task is over. */
+  readonly #fault = (error: unknown): void => this.#parts.log(`asked in vain (${errorKind(error)})`, 'warning');
 
   async #withdrawAllBut(open: ReadonlyMap<string, unknown>): Promise<void> {
     const { support } = this.#parts;

@@ -61,6 +61,16 @@ export function recordStatements(db: Kysely<Schema>) {
             where not exists (select 1 from steps where task_id = ${id} and step_key in (${slot('key')}, ${slot('plain')}))`,
         ),
     ),
+    replaceStep: compile<Fenced & { key: Kept; plain: Kept; body: Kept | null; now: number }>(
+      db
+        .updateTable('steps')
+        .set({ body: slot<Kept | null>('body'), fence, ended_at: now })
+        .where('task_id', '=', id)
+        .where('step_key', 'in', [slot<Kept>('key'), slot<Kept>('plain')])
+        .where(
+          sql<boolean>`exists (select 1 from tasks where id = ${id} and fence = ${fence} and run_state = 'leased')`,
+        ),
+    ),
     hasRecords: compile<{ id: string }, { found: number }>(
       db.selectNoFrom((eb) =>
         eb

@@ -169,20 +169,19 @@ export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: num
   const { name, ordinal, seq, body, error } = step;
   const { vault } = q;
   const { taskId: id, fence } = lease;
+  const key = vault.digest('step', id, step.key);
+  const place = { id, fence, key, plain: plain(step.key), now };
+  const sealed = body === null ? null : vault.seal(places.stepValue(id, step.key), body);
+  if (step.replaces === true && (yield* run(q.replaceStep, { ...place, body: sealed })) > 0) return 'applied';
   // Checks the lease as well. A step needs no row among the events: its own tells all the timeline has to.
   if ((yield* run(q.takeEventSeq, { id, fence })) === 0) return 'lost';
-  const key = vault.digest('step', id, step.key);
   const inserted = yield* run(q.insertStep, {
-    id,
-    fence,
-    key,
-    plain: plain(step.key),
+    ...place,
     name: vault.seal(places.stepName(id, nameOf(key)), keyed(vault, step.key, name)),
     ordinal,
     seq,
-    body: body === null ? null : vault.seal(places.stepValue(id, step.key), body),
+    body: sealed,
     error: error === undefined ? null : vault.seal(places.stepError(id, step.key), error),
-    now,
   });
   return inserted === 1 ? 'applied' : 'refused';
 }

@@ -1,0 +1,114 @@
+import { type JobEnd, type JobSnapshot, type JsonValue, NonRetryableError } from '../../core/index.ts';
+import type { JobState } from './job-state.ts';
+import { napFor } from './nap-for.ts';
+import type { OneStart } from './one-start.ts';
+import { troubled } from './trouble.ts';
+
+/** What is recorded of a job that was started. */
+type Started<Ref> = { ref: Ref; at: number };
+
+export function startedAs<Ref extends JsonValue>({
+  support,
+  key,
+}: Pick<OneStart<unknown, Ref>, 'support' | 'key'>): Started<Ref> | undefined {
+  return support.recorded(key('ref')) as Started<Ref> | undefined;
+}
+
+export interface Begun<Ref> {
+  ref: Ref;
+  /** Where it stands, if that is known already. */
+  snapshot?: JobSnapshot | undefined;
+}
+
+/**
+ * Starts a job, unless it was started before; then what it is known by is on record where that is needed.
+ *
+ * Two writes bracket a start: that it is about to happen, and what it is known by. Where a repeated start does nothing, the first one
+ * is not needed; where the ref follows from the key, neither is, before it takes its time.
+ * @throws what `start` throws for good.
+ */
+export async function beginJob<Args, Ref extends JsonValue>(
+  one: OneStart<Args, Ref>,
+  state: JobState,
+): Promise<Begun<Ref> | { end: JobEnd }> {
+  const { adapter, args, context, support, name, key } = one;
+  const started = startedAs<Ref>(one);
+  if (started !== undefined) {
+    state.startedAt(started.at);
+    keepWithTask(one, started.ref);
+    return { ref: started.ref };
+  }
+  const begun = async (ref: Ref, snapshot?: JobSnapshot): Promise<Begun<Ref>> => {
+    if (adapter.refOf === undefined || one.options.whole !== true) await recordRef(one, state, ref);
+    return { ref, snapshot };
+  };
+  const repeatable = adapter.refOf !== undefined || adapter.caps.idempotentStart;
+  const intended = support.recorded(key('intent')) !== undefined;
+  if (!repeatable && !intended) await support.record(key('intent'), `start of ${name}`, null);
+  // An earlier run may have started it without a record.
+  let uncertain = intended || (repeatable && support.revived);
+  for (;;) {
+    try {
+      if (uncertain && adapter.find !== undefined) {
+        const found = await support.working(async () => adapter.find?.(args, context));
+        if (found !== undefined) {
+          keepWithTask(one, found);
+          return await begun(found);
+        }
+        uncertain = false;
+      }
+      if (uncertain && !adapter.caps.idempotentStart) return { end: NEVER_KNOWN };
+      const { ref, snapshot } = await support.working(() => start(one));
+      return await begun(ref, snapshot);
+    } catch (error) {
+      if (one.task.signal.aborted || isForGood(error)) throw error;
+      const { mayHaveStarted = true } = error as { mayHaveStarted?: boolean };
+      uncertain ||= mayHaveStarted;
+      await napFor(one, state, await troubled(one, state, error));
+    }
+  }
+}
+
+/** From here on whoever takes the task over knows it by this, and need not look for it. */
+export async function recordRef<Args, Ref extends JsonValue>(
+  { support, key, name }: OneStart<Args, Ref>,
+  state: JobState,
+  ref: Ref,
+): Promise<void> {
+  if (support.recorded(key('ref')) !== undefined) return;
+  await support.record(key('ref'), name, { ref, at: state.now.since } satisfies Started<Ref>);
+}
+
+const NEVER_KNOWN: JobEnd = {
+  state: 'lost',
+  message: 'whether it was started is not known, and it cannot be looked for',
+};
+
+/** The job is known to who ends jobs before anything else can happen: the task may be over by now. */
+async function start<Args, Ref extends JsonValue>(one: OneStart<Args, Ref>) {
+  const { adapter, args, context } = one;
+  const derived = adapter.refOf?.(context);
+  if (derived !== undefined) keepWithTask(one, derived);
+  const started = await adapter.start(args, context);
+  if (derived === undefined) keepWithTask(one, started.ref);
+  return started;
+}
+
+/** Its task's end ends it, from now on. */
+function keepWithTask<Args, Ref extends JsonValue>(
+  { adapter, support, task, id, context }: OneStart<Args, Ref>,
+  ref: Ref,
+): void {
+  const { caps } = adapter;
+  const later = { ...context, signal: new AbortController().signal }; // The run is over then, and its signal too.
+  const cancels = caps.endsWithTask !== true && caps.cancel !== 'none' && adapter.cancel !== undefined;
+  support.jobs.keep(id, task.id, {
+    ...(cancels && { cancel: async () => adapter.cancel?.(ref, later) }),
+    ...(adapter.release !== undefined && { release: async () => adapter.release?.(ref, later) }),
+  });
+}
+
+/** Nothing was started and nothing ever will be. */
+function isForGood(error: unknown): boolean {
+  return error instanceof NonRetryableError || Number.isSafeInteger((error as { code?: unknown } | null)?.code);
+}

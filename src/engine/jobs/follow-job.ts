@@ -1,0 +1,104 @@
+import { DEFAULTS, type JobEnd, type JobSnapshot, type JsonValue } from '../../core/index.ts';
+import { type Begun, recordRef } from './begin-job.ts';
+import { JobLog } from './job-log.ts';
+import { JobQuestions } from './job-questions.ts';
+import type { JobState } from './job-state.ts';
+import { napFor } from './nap-for.ts';
+import type { OneStart } from './one-start.ts';
+import { jobNetDelayMs, jobPollDelayMs } from './pace.ts';
+import { recovered, troubled } from './trouble.ts';
+
+/** A job that is under way so long may see its task put away: from then on, what it is known by is on record in any case. */
+const RECORD_AFTER_MS = DEFAULTS.holdInputMs;
+
+/** A job that has news again and again is looked at this often, in milliseconds; the first few times at once. */
+const NOISE_MS = 100;
+const QUIET_NEWS = 8;
+
+/** Looks at a job again and again, passes on what it asks and says, until it is over. */
+export async function followJob<Args, Ref extends JsonValue>(
+  one: OneStart<Args, Ref>,
+  state: JobState,
+  { ref, snapshot: first }: Begun<Ref>,
+): Promise<JobEnd> {
+  const { adapter, support, task, options, context, id } = one;
+  const log = new JobLog(one, state, ref);
+  const news = new News(() => adapter.changed?.(ref, context));
+  const questions = new JobQuestions({
+    support,
+    log: (text, level) => task.log(`${options.origin ?? one.name} ${text}`, level),
+    key: id,
+    origin: options.origin,
+    state,
+    answer: (key, answer) => support.working(async () => adapter.answer?.(ref, key, answer, context)),
+  });
+  for (let next: JobSnapshot | undefined = first; ; next = undefined) {
+    news.listen(); // Before the look, or some falls in between.
+    const snapshot: JobSnapshot | { trouble: unknown } =
+      next ?? (await support.working(() => adapter.poll(ref, context)).catch((trouble: unknown) => ({ trouble })));
+    if ('trouble' in snapshot) {
+      if (task.signal.aborted) throw snapshot.trouble;
+      await napFor(one, state, await troubled(one, state, snapshot.trouble));
+      continue;
+    }
+    if (isEnd(snapshot)) {
+      await log.finish();
+      await questions.over();
+      return snapshot;
+    }
+    await recovered(one, state, snapshot.message);
+    tell(one, snapshot);
+    const asked = snapshot.state === 'input' ? snapshot.questions : {};
+    if (asked !== undefined) await questions.told(asked);
+    await log.pull();
+    const polls = !adapter.caps.push || options.tells !== false || log.isLive;
+    const delayMs = polls
+      ? jobPollDelayMs(state.ageMs, snapshot.nextPollMs, support.random)
+      : jobNetDelayMs(state.ageMs);
+    // It takes its time: whoever takes the task over is to know that it was started.
+    if (delayMs > RECORD_AFTER_MS || state.ageMs >= RECORD_AFTER_MS) await recordRef(one, state, ref);
+    await napFor(one, state, delayMs, news.promise);
+    if (news.isNoisy()) await napFor(one, state, NOISE_MS);
+  }
+}
+
+/** Whether a job has told of news: one listener for all waits, until it has rung. */
+class News {
+  readonly #begin: () => Promise<void> | undefined;
+  #rung = true;
+  /** Waits in a row that news have ended. */
+  #inARow = 0;
+  promise: Promise<void> | undefined;
+
+  constructor(begin: () => Promise<void> | undefined) {
+    this.#begin = begin;
+  }
+
+  listen(): void {
+    if (!this.#rung) return;
+    this.#rung = false;
+    const rung = (): void => {
+      this.#rung = true;
+    };
+    this.promise = this.#begin()?.then(rung, rung);
+  }
+
+  /** Whether there is so much news that looking at all of it is not worth it. */
+  isNoisy(): boolean {
+    this.#inARow = this.#rung ? this.#inARow + 1 : 0;
+    return this.#inARow > QUIET_NEWS;
+  }
+}
+
+function tell<Args, Ref extends JsonValue>(
+  { options, task, support }: OneStart<Args, Ref>,
+  { message, progress }: Exclude<JobSnapshot, JobEnd>,
+): void {
+  if (options.tells === false) return;
+  if (progress !== undefined) task.progress(progress.progress, progress.total, progress.message ?? message);
+  else if (message !== undefined) support.say(message);
+}
+
+function isEnd(snapshot: JobSnapshot): snapshot is JobEnd {
+  return snapshot.state === 'done' || snapshot.state === 'cancelled' || snapshot.state === 'lost';
+}
