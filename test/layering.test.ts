@@ -33,7 +33,7 @@ const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
   { name: /^ai(\/|$)/, rooms: ['client'] },
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
   { name: /^jose(\/|$)/, rooms: ['server'] },
-  { name: /^(commander|picocolors)(\/|$)/, rooms: ['cli'] },
+  { name: /^(commander|diff|jsonc-parser|picocolors|toml-eslint-parser)(\/|$)/, rooms: ['cli'] },
   { name: /^vitest(\/|$)/, rooms: ['testing'] },
   { name: /^longcall(\/|$)/, rooms: [] }, // The package by its own name is a second copy of every class.
 ];

@@ -37,7 +37,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
         '5 store, journal or server cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
-  for (const command of setupCommands(output)) program.addCommand(command);
+  for (const command of setupCommands(output, rest)) program.addCommand(command);
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   return program;

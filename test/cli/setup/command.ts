@@ -1,8 +1,8 @@
 import { Output } from '../../../src/cli/output.ts';
 import { runCli } from '../../../src/cli/program.ts';
 
-/** Runs the command in this process, with streams that keep what they get. */
-export async function longcall(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+/** Streams that keep what they get. */
+export function kept(): { output: Output; text: { stdout: string; stderr: string } } {
   const text = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') =>
     ({
@@ -12,6 +12,12 @@ export async function longcall(...args: string[]): Promise<{ code: number; stdou
         return true;
       },
     }) as unknown as NodeJS.WriteStream;
-  const code = await runCli(args, new Output(stream('stdout'), stream('stderr'), {}));
+  return { output: new Output(stream('stdout'), stream('stderr'), {}), text };
+}
+
+/** Runs the command in this process. */
+export async function longcall(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { output, text } = kept();
+  const code = await runCli(args, output);
   return { code, ...text };
 }

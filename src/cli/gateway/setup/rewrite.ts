@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ServerEntry, serversIn, wordsOf } from './dialects.ts';
-import { CannotEdit, type Edit, edited, plain, type Syntax } from './forms/tree.ts';
+import { CannotEdit, type Edit, edited, plain, readAgain, type Syntax, type Tree, without } from './forms/tree.ts';
 import { type Launcher, readWrapped } from './own-command.ts';
 import { undoEdits } from './undo-entry.ts';
 import { urlMember, whyLeft, wrapEdits } from './wrap-entry.ts';
@@ -93,15 +93,10 @@ function find(text: string, syntax: Syntax, name: string): ServerEntry | undefin
 /** Read again afterwards: nothing but this server may say anything else. */
 function changed(text: string, edits: readonly Edit[], { path }: ServerEntry, syntax: Syntax): string {
   const then = edited(text, edits);
-  const around = (of: string): unknown => without(plain(syntax.parse(of)), path);
-  if (!isDeepStrictEqual(around(text), around(then))) throw new CannotEdit('is tied to other places of the file');
+  const around = (tree: Tree): unknown => without(plain(tree), path);
+  if (!isDeepStrictEqual(around(syntax.parse(text)), around(readAgain(then, syntax))))
+    throw new CannotEdit('is tied to other places of the file');
   return then;
-}
-
-function without(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const { [key]: inner, ...others } = value as Record<string, unknown>;
-  return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
 }
 
 function noteOn(entry: ServerEntry): { note?: string } {

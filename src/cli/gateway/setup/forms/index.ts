@@ -10,6 +10,10 @@ export function syntaxOf(file: string): Syntax {
   return /\.ya?ml$/i.test(file) ? yaml : json;
 }
 
+export function syntaxNamed(name: Syntax['name']): Syntax {
+  return { JSON: json, TOML: toml, YAML: yaml }[name];
+}
+
 /** Errors of a file, with its name. */
 export function inFile<Result>(file: string, syntax: Syntax, use: () => Result): Result {
   try {

@@ -1,9 +1,15 @@
-import { applyEdits, modify, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import {
+  at,
+  CannotEdit,
   ConfigSyntaxError,
+  type Edit,
+  edited,
   eolOf,
+  indentAt,
   lineAndColumn,
   lineStart,
+  type MapTree,
   type Member,
   type Plain,
   quoted,
@@ -20,8 +26,7 @@ export const json: Syntax = {
   parse,
   pair: (key, written) => `${quoted(key)}: ${written}`,
   gap,
-  added: (text, path, name, value) => changed(text, [...path, name], value),
-  removed: (text, path) => changed(text, path, undefined),
+  put,
 };
 
 function parse(text: string): Tree {
@@ -71,18 +76,62 @@ function spanOf({ offset, length }: Node): Span {
   return { start: offset, end: offset + length };
 }
 
-function changed(text: string, path: readonly string[], value: Plain | undefined): string {
-  const [bom, body] = text.startsWith(BOM) ? [BOM, text.slice(1)] : ['', text];
-  const eol = eolOf(body);
-  if (body.trim() === '') {
-    const whole = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-    return `${bom}${JSON.stringify(whole, null, 2).replaceAll('\n', eol)}${eol}`;
+/** As its neighbours are written: on lines of their own, or on one with them. */
+function put(text: string, path: readonly string[], name: string, value: Plain): string {
+  const style = { eol: eolOf(text), unit: /^(\t| +)\S/m.exec(text)?.[1] ?? '  ' };
+  const whole = [...path, name];
+  const root = parse(text);
+  if (root.start === root.end) {
+    const made = nested(whole, value);
+    return `${text}${written(made, '', style)}${style.eol}`;
   }
-  const indent = /^(\t+| +)\S/m.exec(body)?.[1] ?? '  ';
-  const formattingOptions = {
-    eol,
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.startsWith('\t') ? 1 : indent.length,
-  };
-  return bom + applyEdits(body, modify(body, [...path], value, { formattingOptions }));
+  const depth = whole.findIndex((_key, n) => at(root, whole.slice(0, n + 1)) === undefined);
+  const known = at(root, depth < 0 ? whole : whole.slice(0, depth));
+  if (known === undefined) throw new CannotEdit('nowhere to put it');
+  if (depth < 0)
+    return edited(text, [{ ...spanOfTree(known), text: written(value, indentAt(text, known.start), style) }]);
+  if (known.kind !== 'map') throw new CannotEdit(`"${whole.slice(0, depth).join('.')}" is no object`);
+  return edited(text, addition(text, known, whole[depth] ?? '', nested(whole.slice(depth + 1), value), style));
+}
+
+interface Style {
+  eol: string;
+  unit: string;
+}
+
+function addition(text: string, map: MapTree, key: string, value: Plain, style: Style): Edit[] {
+  const last = map.members.at(-1);
+  const close = map.end - 1;
+  const outer = indentAt(text, map.start);
+  if (last === undefined) {
+    const inner = `${outer}${style.unit}`;
+    const pair = `${style.eol}${inner}${quoted(key)}: ${written(value, inner, style)}${style.eol}${outer}`;
+    return [{ start: close, end: close, text: pair }];
+  }
+  const [skipped = '', comma] = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/.*)*(,)?/.exec(text.slice(last.end, close)) ?? [];
+  const after = comma === undefined ? last.end : last.end + skipped.length;
+  const needed = comma === undefined ? [{ start: last.end, end: last.end, text: ',' }] : [];
+  const [lineRest] = /^(?:[ \t]|\/\*.*?\*\/|\/\/.*)*\r?\n/.exec(text.slice(after, close)) ?? [];
+  if (lineRest === undefined) {
+    // On the line of its neighbour: as short as that.
+    const pair = `${comma === undefined ? ', ' : ' '}${quoted(key)}: ${JSON.stringify(value)}${comma ?? ''}`;
+    return [{ start: after, end: after, text: pair }];
+  }
+  const first = map.members[0];
+  const own = first !== undefined && !/\S/.test(text.slice(lineStart(text, first.start), first.start));
+  const inner = own ? indentAt(text, first.start) : `${outer}${style.unit}`;
+  const line = `${inner}${quoted(key)}: ${written(value, inner, style)}${comma ?? ''}${style.eol}`;
+  return [...needed, { start: after + lineRest.length, end: after + lineRest.length, text: line }];
+}
+
+function nested(path: readonly string[], value: Plain): Plain {
+  return path.reduceRight<Plain>((inner, key) => ({ [key]: inner }), value);
+}
+
+function written(value: Plain, indent: string, { eol, unit }: Style): string {
+  return JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${indent}`);
+}
+
+function spanOfTree({ start, end }: Tree): Span {
+  return { start, end };
 }

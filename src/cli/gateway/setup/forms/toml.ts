@@ -26,8 +26,7 @@ export const toml: Syntax = {
   parse,
   pair: (key, written) => `${keyText(key)} = ${written}`,
   gap,
-  added,
-  removed,
+  put: putTable,
 };
 
 function program(text: string): AST.TOMLTopLevelTable {
@@ -110,7 +109,9 @@ function gap(text: string, member: Member): string {
 }
 
 /** A table at the end of the file, which may stand there whatever comes before it. */
-function added(text: string, path: readonly string[], name: string, value: Plain): string {
+function putTable(before: string, path: readonly string[], name: string, value: Plain): string {
+  const exists = at(parse(before), [...path, name]) !== undefined;
+  const text = exists ? removed(before, [...path, name]) : before;
   const known = at(parse(text), path);
   if (known !== undefined && known.kind !== 'map') throw new CannotEdit(`${path.join('.')} is not a table`);
   const eol = eolOf(text);

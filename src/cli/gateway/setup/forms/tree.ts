@@ -42,10 +42,11 @@ export interface Syntax {
   pair(key: string, written: string): string;
   /** What is written between two members, where the second starts at this place. */
   gap(text: string, member: Member): string;
-  /** The text with this member added to the map at `path`, which is made where there is none. */
-  added(text: string, path: readonly string[], name: string, value: Plain): string;
-  /** The text with the member at `path` gone, and what stands around it as it was. */
-  removed(text: string, path: readonly string[]): string;
+  /**
+   * The text with this member in the map at `path`, which is made where there is none; one of that name is replaced.
+   * @throws {CannotEdit}
+   */
+  put(text: string, path: readonly string[], name: string, value: Plain): string;
 }
 
 export type Plain = string | number | boolean | readonly Plain[] | { readonly [key: string]: Plain };
@@ -65,6 +66,16 @@ export class ConfigSyntaxError extends Error {
 /** Something that can't be changed in place without a risk to what stands around it. */
 export class CannotEdit extends Error {
   override readonly name = 'CannotEdit';
+}
+
+/** A text that we have changed, read again. @throws {CannotEdit} when it is no text of its language any more. */
+export function readAgain(text: string, syntax: Syntax): Tree {
+  try {
+    return syntax.parse(text);
+  } catch (error) {
+    if (error instanceof ConfigSyntaxError) throw new CannotEdit('is written in a way that cannot be changed in place');
+    throw error;
+  }
 }
 
 export interface Edit extends Span {
@@ -103,12 +114,19 @@ export function plain(tree: Tree): unknown {
   }
 }
 
+/** A value without what is at this path. */
+export function without(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { [key]: inner, ...others } = value as Record<string, unknown>;
+  return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
+}
+
 /** Texts are quoted in all three languages as JSON does, but for one character that TOML forbids. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }
 
-/** One line of a value, as JSON and YAML's flow style write it. */
+/** How the text ends its lines. */
 export function eolOf(text: string): string {
   return /\r?\n/.exec(text)?.[0] ?? '\n';
 }

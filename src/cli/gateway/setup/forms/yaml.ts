@@ -33,8 +33,7 @@ export const yaml: Syntax = {
   parse,
   pair: (key, written) => `${key}: ${written}`,
   gap,
-  added,
-  removed,
+  put,
 };
 
 function parse(text: string): Tree {
@@ -54,15 +53,22 @@ function parse(text: string): Tree {
 function treeOf(node: Node, text: string, document: Document): Tree {
   const span = spanOf(node);
   if (isMap(node)) {
-    return { kind: 'map', members: node.items.map((pair) => memberOf(pair as Pair, node, text, document)), ...span };
+    const members = node.items.map((pair) => memberOf(pair as Pair, node, text, document));
+    return { kind: 'map', members, ...span, ...ends(node, members) };
   }
   if (isSeq(node)) {
     const items = node.items.map((item) => treeOf(item as Node, text, document));
-    return { kind: 'list', style: node.flow === true ? 'flow' : 'block', items, ...span };
+    return { kind: 'list', style: node.flow === true ? 'flow' : 'block', items, ...span, ...ends(node, items) };
   }
   if (isAlias(node)) return { kind: 'scalar', value: node.toJS(document), bound: 'is an alias', ...span };
   if (!isScalar(node)) throw new CannotEdit('a kind of node that is not known');
-  return { kind: 'scalar', value: node.value, ...bound(node, text.slice(span.start, span.end)), ...span };
+  return {
+    kind: 'scalar',
+    value: node.value,
+    ...bound(node, text.slice(span.start, span.end)),
+    ...span,
+    end: span.start + text.slice(span.start, span.end).trimEnd().length,
+  };
 }
 
 function memberOf(pair: Pair, map: YAMLMap, text: string, document: Document): Member {
@@ -79,6 +85,12 @@ function memberOf(pair: Pair, map: YAMLMap, text: string, document: Document): M
     start: keySpan.start,
     end: Math.max(keySpan.end, value.end),
   };
+}
+
+/** In block style where the last of it ends: the parser's own end may be on a line after it. */
+function ends({ flow }: { flow?: boolean }, parts: readonly Span[]): { end?: number } {
+  const last = parts.at(-1);
+  return flow === true || last === undefined ? {} : { end: last.end };
 }
 
 /** A plain text reads otherwise between brackets than on a line of its own. */
@@ -103,17 +115,26 @@ function gap(text: string, member: Member): string {
 }
 
 /** In block style after what the map has, or as a map of its own at the end of the file. */
-function added(text: string, path: readonly string[], name: string, value: Plain): string {
+function put(before: string, path: readonly string[], name: string, value: Plain): string {
+  const exists = at(parse(before), [...path, name]) !== undefined;
+  const text = exists ? removed(before, [...path, name]) : before;
   const root = parse(text);
   const known = at(root, path);
   const eol = eolOf(text);
-  if (known === undefined || (known.kind === 'scalar' && known.value === null)) {
-    if (known !== undefined) throw new CannotEdit(`${path.join('.')} has nothing in it; delete that line first`);
+  if (known === undefined) {
     if (path.length !== 1) throw new CannotEdit(`there is no ${path.join('.')}`);
     if (root.kind !== 'map' || text.startsWith('{', root.start))
       throw new CannotEdit('the file is no map in block style');
     const ended = text === '' || text.endsWith('\n') ? text : `${text}${eol}`;
     return `${ended}${[`${path[0]}:`, ...blockLines(name, value, '  ')].join(eol)}${eol}`;
+  }
+  if (known.kind === 'scalar' && known.value === null) {
+    const lineEnd = text.indexOf('\n', known.end);
+    const rest = text.slice(known.end, lineEnd < 0 ? text.length : lineEnd);
+    if (!/^:?\s*(#.*)?$/.test(rest)) throw new CannotEdit(`${path.join('.')} is no map`);
+    const lines = blockLines(name, value, '  ').join(eol);
+    if (lineEnd < 0) return `${text}${eol}${lines}${eol}`;
+    return edited(text, [{ start: lineEnd + 1, end: lineEnd + 1, text: `${lines}${eol}` }]);
   }
   if (known.kind !== 'map') throw new CannotEdit(`${path.join('.')} is no map`);
   const [first] = known.members;
