@@ -78,7 +78,7 @@ export function addressOf(text: string, where: string): string {
 /** @throws {CliError} naming the variable that is not set. */
 export function expanded(text: string, where: string, env: NodeJS.ProcessEnv): string {
   return text.replace(/\$\{([^}]*)\}/g, (_all, inner: string) => {
-    const [, name, otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s.exec(inner) ?? [];
+    const [, name, otherwise] = /^\s*(?:env:)?([A-Za-z_]\w*)(?::-(.*)|\s*)$/s.exec(inner) ?? [];
     if (name === undefined) {
       throw new CliError(
         `${where}: \${${inner}} is for the host to ask or know; only \${NAME} and \${env:NAME} are replaced`,

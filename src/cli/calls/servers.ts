@@ -108,7 +108,8 @@ function targetOfRemembered(
   return { url: server.url, headers: Object.fromEntries(all) };
 }
 
-function headerOf(text: string): [string, string] {
+/** `'Name: value'` in two. @throws {CliError} */
+export function headerOf(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new CliError("--header: expected 'Name: value'");
   return [name, value];

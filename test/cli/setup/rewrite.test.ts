@@ -254,6 +254,14 @@ describe('servers put behind the gateway', () => {
     expect(undone(done.text, json)).toBe(text);
   });
 
+  it('are left when Goose alone could replace a reference', () => {
+    const text = 'extensions:\n  a:\n    uri: https://x\n    headers:\n      A: Bearer $T\n';
+    expect(wrapped(text, yaml).servers[0]).toMatchObject({
+      did: 'left',
+      why: expect.stringContaining('a reference without braces'),
+    });
+  });
+
   it('are left where YAML ties them to other places', () => {
     const text = [
       'extensions:',

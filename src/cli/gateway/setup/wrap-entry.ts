@@ -117,6 +117,10 @@ function moveHeaders({ map, dialect }: ServerEntry, text: string, was: string[])
     if (header.value.kind !== 'scalar' || typeof header.value.value !== 'string') {
       throw new CannotEdit(`the header "${header.key}" is no text`);
     }
+    // Goose replaces these in headers, but not in the environment of a process; that process replaces the other kind.
+    if (dialect.env === 'envs' && /\$[A-Za-z_]/.test(header.value.value)) {
+      throw new CannotEdit(`the header "${header.key}" has a reference without braces; put them around its name first`);
+    }
     edits.push(renamed(header, text, variable));
     return ['--header-env', word].map(quoted);
   });
