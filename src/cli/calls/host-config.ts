@@ -8,26 +8,19 @@ export type ServerTarget =
   | { command: string; args: string[]; env: Record<string, string>; cwd?: string };
 
 /**
- * The servers of a host's configuration file, by name, as the host wrote them: `mcpServers` as most hosts have it, `servers` as
- * VS Code's mcp.json, or that under `mcp` as in its settings.
+ * The servers of a host's configuration file, by name, in one form whatever the host: `mcpServers`, VS Code's `servers`, OpenCode's
+ * `mcp`, Codex's `mcp_servers` in TOML, Goose's `extensions` in YAML.
  * @throws {CliError} when the file cannot be read, or is none.
  */
-export function readHostConfig(file: string): ReadonlyMap<string, JsonObject> {
-  let config: unknown;
+export async function readHostConfig(file: string): Promise<ReadonlyMap<string, JsonObject>> {
+  let text: string;
   try {
-    config = JSON.parse(readFileSync(file, 'utf8'));
+    text = readFileSync(file, 'utf8');
   } catch (error) {
-    const why = error instanceof SyntaxError ? 'is not JSON' : (error as Error).message;
-    throw new CliError(`${file}: ${why}`, error instanceof SyntaxError ? EXIT.usage : EXIT.infrastructure);
+    throw new CliError(`${file}: ${(error as Error).message}`, EXIT.infrastructure);
   }
-  const servers = isJsonObject(config) ? serversOf(config) : undefined;
-  if (servers === undefined) throw new CliError(`${file}: expected servers under "mcpServers" or "servers"`);
-  return new Map(Object.entries(servers).map(([name, server]) => [name, isJsonObject(server) ? server : {}]));
-}
-
-function serversOf({ mcpServers, servers, mcp }: JsonObject): JsonObject | undefined {
-  const nested = isJsonObject(mcp) ? mcp.servers : undefined;
-  return [mcpServers, servers, nested].find(isJsonObject);
+  const { readServers } = await import('../gateway/setup/read-servers.ts'); // Most calls need no parsers of three languages.
+  return readServers(text, file);
 }
 
 /**
@@ -36,7 +29,7 @@ function serversOf({ mcpServers, servers, mcp }: JsonObject): JsonObject | undef
  * @throws {CliError} naming the member that makes no sense, or the variable that is not set.
  */
 export function targetOf(server: JsonObject, where: string, env: NodeJS.ProcessEnv): ServerTarget {
-  const url = server.url ?? server.httpUrl ?? server.serverUrl;
+  const { url } = server;
   if (server.type === 'sse') {
     throw new CliError(
       `${where}.type: "sse" is the transport of 2024, which is not spoken; give the server's /mcp address`,

@@ -32,14 +32,19 @@ const REFERENCE = /^([A-Za-z]+ )?\$\{(env:)?[A-Za-z_]\w*\}$/;
  * Where a server is: by `--url` or a command after `--`, else in the file of `--config`, else as it was remembered.
  * @throws {CliError} when it is nowhere, or what says where it is makes no sense.
  */
-export function findServer(name: string, options: ServerOptions, folder: string, env: NodeJS.ProcessEnv): FoundServer {
+export async function findServer(
+  name: string,
+  options: ServerOptions,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<FoundServer> {
   if (name.trim() === '') throw new CliError('SERVER: give a name');
   const before = recall(folder, name);
-  const given = givenServer(name, options);
+  const given = await givenServer(name, options);
   const server = given?.server ?? before;
-  if (server === undefined) throw unknownServer(name, options);
+  if (server === undefined) throw await unknownServer(name, options);
   return {
-    target: targetOfRemembered(name, server, options, env),
+    target: await targetOfRemembered(name, server, options, env),
     remember: given?.notRemembered === undefined ? given?.server : undefined,
     ...(given?.notRemembered !== undefined && { notRemembered: given.notRemembered }),
     changed: given !== undefined && before !== undefined && !isDeepStrictEqual(before, given.server),
@@ -47,10 +52,10 @@ export function findServer(name: string, options: ServerOptions, folder: string,
 }
 
 /** What the command line says itself. */
-function givenServer(
+async function givenServer(
   name: string,
   { config, url, header = [], env = [], command = [] }: ServerOptions,
-): { server: Remembered; notRemembered?: string } | undefined {
+): Promise<{ server: Remembered; notRemembered?: string } | undefined> {
   const [file, ...args] = command;
   if (url !== undefined && file !== undefined) throw new CliError('give --url, or a command after --, not both');
   if (file !== undefined) {
@@ -80,18 +85,18 @@ function givenServer(
       ...(why !== undefined && { notRemembered: why }),
     };
   }
-  if (config !== undefined && readHostConfig(config).has(name)) return { server: { config: resolve(config) } };
+  if (config !== undefined && (await readHostConfig(config)).has(name)) return { server: { config: resolve(config) } };
   return undefined;
 }
 
-function targetOfRemembered(
+async function targetOfRemembered(
   name: string,
   server: Remembered,
   { header = [] }: ServerOptions,
   env: NodeJS.ProcessEnv,
-): ServerTarget {
+): Promise<ServerTarget> {
   if ('config' in server) {
-    const entry = readHostConfig(server.config).get(name);
+    const entry = (await readHostConfig(server.config)).get(name);
     if (entry !== undefined) return targetOf(entry, `${server.config}: ${name}`, env);
     throw new CliError(`${server.config}: has no server "${name}" any more`, EXIT.notFound);
   }
@@ -115,8 +120,9 @@ export function headerOf(text: string): [string, string] {
   return [name, value];
 }
 
-function unknownServer(name: string, { config }: ServerOptions): CliError {
-  const file = config === undefined ? '' : `; ${config} has ${[...readHostConfig(config).keys()].join(', ') || 'none'}`;
+async function unknownServer(name: string, { config }: ServerOptions): Promise<CliError> {
+  const file =
+    config === undefined ? '' : `; ${config} has ${[...(await readHostConfig(config)).keys()].join(', ') || 'none'}`;
   return new CliError(
     `no server "${name}" is known here: name a host's file with --config, or give --url URL, or a command after --${file}`,
     EXIT.notFound,

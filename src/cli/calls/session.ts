@@ -88,7 +88,7 @@ async function placeServer(
   { servers }: Place,
   output: Output,
 ): Promise<ServerTarget> {
-  const found = findServer(name, options, servers, process.env);
+  const found = await findServer(name, options, servers, process.env);
   if (found.changed) {
     const { following, waiting } = await client.resume();
     const open = [...following, ...waiting].filter((call) => call.server === name).length;
