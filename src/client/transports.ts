@@ -76,7 +76,7 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
   });
   const transport = transportTo(where, clock);
   if (asTasks) declareTasks(transport, abilities);
-  await inTime(client.connect(transport), client, clock, timeoutMs);
+  await inTime(client.connect(transport), transport, clock, timeoutMs);
   return { client, transport, own: true };
 }
 
@@ -87,12 +87,12 @@ function declareTasks(transport: Transport, abilities: RequestorAbilities): void
 }
 
 /** By our clock, not the SDK's: a server that takes a connection and says nothing must not hold its calls up for a minute. */
-async function inTime(connecting: Promise<void>, client: Client, clock: Clock, timeoutMs: number): Promise<void> {
+async function inTime(connecting: Promise<void>, transport: Transport, clock: Clock, timeoutMs: number): Promise<void> {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = clock.setTimer(timeoutMs, () => {
       reject(new RemoteUnreachableError(`not connected within ${timeoutMs} ms`, { mayHaveRun: false }));
-      client.close().catch(() => undefined); // It was never connected.
+      transport.close().catch(() => undefined); // Not the client: that has none until it knows what the server speaks.
     });
   });
   try {
