@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { stateFolder } from '../../store/state-folder.ts';
 
 /** Where calls are kept: the file that was named, or the one in the user's state folder. */
 export interface Place {
@@ -19,11 +19,4 @@ export function placeOf(named: string | undefined, env: NodeJS.ProcessEnv): Plac
 /** Makes the folder of the default place, open to nobody else. One that was named has to be there. */
 export function preparePlace({ journal, named }: Place): void {
   if (!named) mkdirSync(dirname(journal), { recursive: true, mode: 0o700 });
-}
-
-/** @see XDG Base Directory Specification: a relative path is to be ignored */
-function stateFolder({ XDG_STATE_HOME, LOCALAPPDATA }: NodeJS.ProcessEnv): string {
-  if (XDG_STATE_HOME !== undefined && isAbsolute(XDG_STATE_HOME)) return XDG_STATE_HOME;
-  if (process.platform === 'win32' && LOCALAPPDATA !== undefined) return LOCALAPPDATA;
-  return join(homedir(), '.local', 'state');
 }

@@ -1,19 +1,18 @@
-import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { isBusy } from './errors.ts';
+import { FileLock } from './file-lock.ts';
 
 /** Ends the ids of workers that hold a lock file; for the others only the lease speaks. */
 const LOCKED = '+lock';
 
 /**
- * Proof of life between processes of one machine: a worker holds an exclusive lock on a small SQLite file of its own,
- * and the operating system lets go of it the moment the process dies. Right also with a blocked event loop, and across
- * containers that share a volume, where process ids prove nothing.
+ * Proof of life between processes of one machine: a worker holds a lock of its own, and the operating system lets go of it
+ * the moment the process dies. Right also with a blocked event loop, and across containers that share a volume, where
+ * process ids prove nothing.
  */
 export class WorkerLocks {
   readonly #folder: string;
-  readonly #held = new Map<string, Database.Database>();
+  readonly #held = new Map<string, FileLock>();
 
   /** @param folder where the lock files of all workers of one store lie */
   constructor(folder: string) {
@@ -25,10 +24,9 @@ export class WorkerLocks {
     const id = `${workerId}${LOCKED}`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      const db = new Database(this.#path(id), { timeout: 0 });
-      chmodSync(this.#path(id), 0o600);
-      db.exec('begin exclusive');
-      this.#held.set(id, db);
+      const lock = FileLock.take(this.#path(id));
+      if (lock === undefined) return workerId;
+      this.#held.set(id, lock);
       return id;
     } catch {
       return workerId; // An odd file system: the lease decides, as it does between machines.
@@ -37,10 +35,10 @@ export class WorkerLocks {
 
   /** Lets go of the lock, as dying would. */
   release(id: string): void {
-    const db = this.#held.get(id);
-    if (db === undefined) return;
+    const lock = this.#held.get(id);
+    if (lock === undefined) return;
     this.#held.delete(id);
-    db.close();
+    lock.release();
     rmSync(this.#path(id), { force: true });
   }
 
@@ -54,16 +52,14 @@ export class WorkerLocks {
     if (!id.endsWith(LOCKED)) return 'unknown';
     const path = this.#path(id);
     if (!existsSync(path)) return 'dead'; // Only its own end, or somebody who found it dead, removes it.
-    let db: Database.Database | undefined;
     try {
-      db = new Database(path, { timeout: 0, fileMustExist: true });
-      db.exec('begin exclusive');
+      const lock = FileLock.take(path, { mustExist: true });
+      if (lock === undefined) return 'alive';
       rmSync(path, { force: true });
+      lock.release();
       return 'dead';
-    } catch (error) {
-      return isBusy(error) ? 'alive' : 'unknown';
-    } finally {
-      db?.close();
+    } catch {
+      return 'unknown';
     }
   }
 

@@ -1,0 +1,43 @@
+import { isJsonObject } from '../../core/index.ts';
+import type { UpstreamConfig } from '../config/types.ts';
+
+/** What a front hands to its daemon. Both are of the same version, so its shape is their own affair. */
+export interface Hello {
+  /** What to put behind the connection, with the environment that the host gave. */
+  upstream: UpstreamConfig;
+  /** The folder that the host started the front in. */
+  folder: string;
+}
+
+export type DaemonRequest =
+  | { want: 'serve'; hello: Hello }
+  | { want: 'status' }
+  /** End, after what is open was handed over. */
+  | { want: 'stop' }
+  /** End if nobody is served and nothing is open: another version would like the place. */
+  | { want: 'yield' };
+
+/** @throws when it is none. */
+export function readRequest(value: unknown): DaemonRequest {
+  if (!isJsonObject(value)) throw new Error('the request is not an object');
+  const { want, hello } = value;
+  if (want === 'status' || want === 'stop' || want === 'yield') return { want };
+  if (want !== 'serve') throw new Error(`the request wants ${JSON.stringify(want)}, which there is not`);
+  const problem = helloProblem(hello);
+  if (problem !== undefined) throw new Error(`hello: ${problem}`);
+  return { want, hello: hello as unknown as Hello };
+}
+
+function helloProblem(hello: unknown): string | undefined {
+  if (!isJsonObject(hello)) return 'must be an object';
+  if (typeof hello['folder'] !== 'string') return 'folder must be a text';
+  const { upstream } = hello;
+  if (!isJsonObject(upstream) || typeof upstream['name'] !== 'string') return 'upstream must be an object with a name';
+  const { target } = upstream;
+  if (!isJsonObject(target)) return 'upstream.target must be an object';
+  if (typeof target['url'] === 'string')
+    return isJsonObject(target['headers']) ? undefined : 'headers must be an object';
+  if (typeof target['command'] !== 'string') return 'upstream.target needs a command or a url';
+  if (!Array.isArray(target['args'])) return 'upstream.target.args must be a list';
+  return isJsonObject(target['env']) ? undefined : 'upstream.target.env must be an object';
+}
