@@ -3,6 +3,7 @@ import { TaskError } from '../core/index.ts';
 import { adminCommand } from './admin.ts';
 import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
+import { gatewayCommands } from './gateway/commands.ts';
 import { setupCommands } from './gateway/setup/commands.ts';
 import type { Output } from './output.ts';
 import { version } from './version.ts';
@@ -37,6 +38,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
         '5 store, journal or server cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
+  for (const command of gatewayCommands(output, rest)) program.addCommand(command);
   for (const command of setupCommands(output, rest)) program.addCommand(command);
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));

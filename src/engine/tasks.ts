@@ -191,6 +191,11 @@ export class Tasks implements AsyncDisposable {
     return [...this.#resources.values()];
   }
 
+  /** A tool by the name it is registered under. */
+  tool(name: string): RegisteredTaskTool | undefined {
+    return this.#tools.get(name);
+  }
+
   /** In the order they were registered. */
   get tools(): readonly RegisteredTaskTool[] {
     return [...this.#tools.values()];

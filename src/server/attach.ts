@@ -10,13 +10,13 @@ import * as v26 from '../wire/rev2026-07-28/index.ts';
 import { isToolListRequest, type ToolView, toolsFor } from '../wire/tool-list.ts';
 import { callTool } from './call-tool.ts';
 import { registerCompanions } from './companions.ts';
-import type { Host } from './host.ts';
+import type { Host, HostedTool } from './host.ts';
 import { registerLegacyTaskMethods } from './legacy-methods.ts';
 import type { ServingParts } from './parts.ts';
 import { registerOthers } from './prompts-and-resources.ts';
 import { convertedOnce, type RawArguments, rememberingRaw } from './raw-schema.ts';
 import { registerTaskResources } from './resources.ts';
-import type { JSONRPCMessage, Transport } from './sdk.ts';
+import type { CallToolResult, JSONRPCMessage, ServerContext, Transport } from './sdk.ts';
 import type { Serving } from './serving.ts';
 import { registerTaskMethods } from './task-methods.ts';
 import { viewOf } from './tool-view.ts';
@@ -40,10 +40,9 @@ export interface Instance {
  */
 export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Instance): void {
   const { era, list } = instance;
-  const declared = v25.tasksCapability(
-    tasks.tools.map(({ support }) => support),
-    { list },
-  );
+  // Tools of others come and go.
+  const supports = host.keyed === undefined ? tasks.tools.map(({ support }) => support) : (['optional'] as const);
+  const declared = v25.tasksCapability(supports, { list });
   let transport: Transport | undefined;
   let asked = new Set<string>();
   const parts: ServingParts = {
@@ -67,7 +66,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
   };
   host.begin?.(parts, instance);
   if (!instance.polled) {
-    for (const tool of tasks.tools) registerTool(host, tool, parts);
+    if (host.keyed === undefined) for (const tool of tasks.tools) registerTool(host, tool, parts);
     registerOthers(host, parts);
     if (serving.companions) parts.companions = registerCompanions(host, parts);
     const subscribe = era === 'modern';
@@ -104,6 +103,15 @@ function offerOf({ tools, prompts, resources }: Tasks): v16.Offer {
 }
 
 function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts): void {
+  const { hosted, call } = hosting(tool, parts);
+  host.registerTool(tool.name, hosted, call);
+}
+
+/** A tool as it is put on a server. */
+export function hosting(
+  tool: RegisteredTaskTool,
+  parts: ServingParts,
+): { hosted: HostedTool; call: (args: unknown, ctx: ServerContext) => Promise<CallToolResult> } {
   const { inputSchema, outputSchema, ...config } = tool.config;
   const hosted = {
     ...config,
@@ -112,7 +120,7 @@ function registerTool(host: Host, tool: RegisteredTaskTool, parts: ServingParts)
     ...(parts.peer.era === 'legacy' && { execution: v25.toolExecution(tool.support) }),
   };
   const noArguments: RawArguments = { raw: {}, parsed: {} };
-  host.registerTool(tool.name, hosted, (args = noArguments, ctx) => callTool(tool, args as RawArguments, ctx, parts));
+  return { hosted, call: (args = noArguments, ctx) => callTool(tool, args as RawArguments, ctx, parts) };
 }
 
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */

@@ -5,6 +5,7 @@ import { invalidParams } from '../../wire/errors.ts';
 import { relayedMeta, relayedRound } from '../../wire/relayed.ts';
 import * as v25 from '../../wire/rev2025-11-25/index.ts';
 import { earlierRounds } from '../../wire/rev2026-07-28/index.ts';
+import { hosting } from '../attach.ts';
 import { type Caller, callerOf, sessionIdOf } from '../caller.ts';
 import type { Host } from '../host.ts';
 import type { ServingParts } from '../parts.ts';
@@ -40,11 +41,19 @@ export function frontHost({ server, front }: FrontServer): Host {
   const look = (who: Caller, authorization: string | undefined): Promise<FrontView> =>
     front.view({ caller: who, era: parts().peer.era, knowsTasks: knowsTasks(parts()), authorization, connection });
 
+  /** Looked up when it is wanted: tools of others come and go while a connection lasts. */
+  const taskTool = (name: string): Registered | undefined => {
+    const tool = parts().tasks.tool(name);
+    if (tool === undefined) return undefined;
+    const { hosted, call: run } = hosting(tool, parts());
+    return { tool: hosted, call: run };
+  };
+
   const list = async (ctx: ServerContext): Promise<Handled> => {
     const { companions } = parts();
     const { tools: theirs } = await viewOf(ctx);
     const listed = [...theirs.values()].map(({ listing, task }) => {
-      const execution = task === undefined ? undefined : tools.get(task)?.tool.execution;
+      const execution = task === undefined ? undefined : taskTool(task)?.tool.execution;
       const { execution: _theirs, ...rest } = listing;
       return execution === undefined ? rest : { ...rest, execution: { ...execution } };
     });
@@ -70,7 +79,7 @@ export function frontHost({ server, front }: FrontServer): Host {
       }
       return tool.relay(frontCall(params, ctx));
     }
-    const registered = tool.task === undefined ? undefined : tools.get(tool.task);
+    const registered = tool.task === undefined ? undefined : taskTool(tool.task);
     if (registered === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
     return callOwn(name, registered, args, ctx);
   };

@@ -1,0 +1,51 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Output } from '../output.ts';
+import type { WrapRunOptions } from './wrap.ts';
+import { MODES, type WrapOptions } from './wrap-options.ts';
+
+/** What puts the gateway in front of servers. What does the work is loaded when it is needed. */
+export function gatewayCommands(output: Output, rest: readonly string[]): Command[] {
+  const wrap = new Command('wrap')
+    .description('put durable tasks in front of a server: of a command after --, or of an address')
+    .option('--url <url>', 'the server is there')
+    .option('--header-env <name=variable>', 'send it a header whose value is in a variable', collect)
+    .option('--header <header>', 'send it a header, as "Name: value"; secrets belong into --header-env', collect)
+    .option('--forward-authorization', "send it its caller's Authorization; kept in memory only")
+    .addOption(
+      new Option('--mode <mode>', 'every tool a task, none, or those that turn out to be slow')
+        .choices(MODES)
+        .default('task'),
+    )
+    .option('--tool <name=mode>', 'the same for single tools, by name or pattern', collect)
+    .addOption(
+      new Option('--on-lost <rule>', 'what becomes of a call that was lost with its server').choices(['fail', 'rerun']),
+    )
+    .option('--slow-after <time>', 'with --mode auto: how long a quick call may take', time)
+    .option('--timeout <time>', 'cancel a call after 30s, 5m, 2h', time)
+    .option('--listen <address>', 'serve HTTP there, as 127.0.0.1:7717, instead of standard streams')
+    .option('--state <folder>', 'where tasks are kept')
+    .option('--no-daemon', 'run in this process, and end with it')
+    .addOption(new Option('--was <members>', 'how wrap-config --undo finds back').hideHelp())
+    .addHelpText(
+      'after',
+      '\nExample: longcall wrap -- npx -y some-server\n\nSecrets that a command needs are taken from the environment that this command was given.',
+    )
+    .action(async (options: WrapOptions & WrapRunOptions) => {
+      const { wrap: run } = await import('./wrap.ts');
+      await run(options, rest, output);
+    });
+  return [wrap];
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function time(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
+  const ms = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (!(ms > 0)) throw new InvalidArgumentError('expected a time, such as 30s, 5m or 2h');
+  return ms;
+}

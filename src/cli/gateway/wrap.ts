@@ -1,0 +1,79 @@
+import { fileURLToPath } from 'node:url';
+import { systemClock, systemRandom } from '../../core/index.ts';
+import { stopOnSignals } from '../../engine/index.ts';
+import { daemonCommandLine } from '../../gateway/daemon/command-line.ts';
+import { runFront } from '../../gateway/daemon/front.ts';
+import { daemonFolder, privateFolder } from '../../gateway/daemon/private-folder.ts';
+import { type Gateway, openGateway } from '../../gateway/gateway.ts';
+import type { WrapSpec } from '../../gateway/wrapped.ts';
+import { CliError } from '../errors.ts';
+import { loggerTo, type Output } from '../output.ts';
+import { version } from '../version.ts';
+import { type WrapOptions, wrapSpec } from './wrap-options.ts';
+
+export interface WrapRunOptions {
+  listen?: string;
+  state?: string;
+  daemon: boolean;
+}
+
+/** `longcall wrap -- command`: serves until its client leaves, or over HTTP until it is stopped. */
+export async function wrap(
+  options: WrapOptions & WrapRunOptions,
+  command: readonly string[],
+  output: Output,
+): Promise<void> {
+  const spec = wrapSpec(options, command, process.env);
+  const folder = daemonFolder(options.state, process.env);
+  if (options.listen !== undefined) return listen(addressOf(options.listen), spec, folder, output);
+  if (options.daemon) return front(spec, folder);
+  const gateway = await opened(spec, folder, output);
+  await gateway.stdio().closed;
+  await gateway.close();
+}
+
+/** A host ends the servers that it started when it ends itself; the daemon goes on. */
+async function front(spec: WrapSpec, folder: string): Promise<void> {
+  await runFront({
+    folder,
+    hello: { spec, folder: process.cwd() },
+    version: version(),
+    command: daemonCommandLine(fileURLToPath(new URL('../main.js', import.meta.url)), folder),
+    env: process.env,
+    input: process.stdin,
+    output: process.stdout,
+    clock: systemClock,
+    random: systemRandom,
+  });
+}
+
+async function listen(
+  address: { host: string; port: number },
+  spec: WrapSpec,
+  folder: string,
+  output: Output,
+): Promise<void> {
+  const gateway = await opened(spec, folder, output);
+  const ended = new Promise<void>((resolve) => {
+    stopOnSignals(() => gateway.close().finally(resolve));
+  });
+  const { url } = await gateway.listen(address);
+  await output.write(`listening on ${url}; stop with Ctrl-C\n`);
+  await ended;
+}
+
+async function opened(spec: WrapSpec, folder: string, output: Output): Promise<Gateway> {
+  const config = { upstreams: [] };
+  const gateway = await openGateway({ stateFolder: privateFolder(folder), config, logger: loggerTo(output) });
+  gateway.wrap(spec);
+  return gateway;
+}
+
+function addressOf(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535) {
+    throw new CliError(`--listen: expected HOST:PORT, as 127.0.0.1:7717, got ${JSON.stringify(text)}`);
+  }
+  return { host, port: Number(port) };
+}
