@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { TASK_STATUSES, type TaskStatus } from '../core/index.ts';
 
-const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** `30m`, `2h`, `7d` before now, or a date; milliseconds since the Unix epoch. */
 export function since(text: string): number {
@@ -31,4 +31,12 @@ export function count(most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
     throw new InvalidArgumentError(`Give a whole number from 1 to ${most}.`);
   };
+}
+
+/** `500ms`, `30s`, `5m`, `2h`, in milliseconds. */
+export function time(text: string): number {
+  const [, count, unit = ''] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const ms = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (ms >= 1 && ms <= 2_147_483_647) return ms;
+  throw new InvalidArgumentError('Give a time: 500ms, 30s, 5m, 2h, at most 24d.');
 }

@@ -4,6 +4,7 @@ import { adminCommand } from './admin.ts';
 import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
 import { gatewayCommands } from './gateway/commands.ts';
+import { daemonCommand } from './gateway/daemon.ts';
 import { setupCommands } from './gateway/setup/commands.ts';
 import type { Output } from './output.ts';
 import { version } from './version.ts';
@@ -35,11 +36,12 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
     .addHelpText(
       'after',
       '\nExit codes: 0 ok, 1 a fault or an error of the tool, 2 wrong use, 3 no such task, call or server, 4 cancelled, ' +
-        '5 store, journal or server cannot be used, 124 the wait is over and the call goes on.',
+        '5 store, journal, server or daemon cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
   for (const command of gatewayCommands(output, rest)) program.addCommand(command);
   for (const command of setupCommands(output, rest)) program.addCommand(command);
+  program.addCommand(daemonCommand(output, finish));
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   return program;
@@ -48,7 +50,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
 /** Commands on calls take the command of a server after `--`; to the others it is what it always was. */
 function splitAt(argv: readonly string[]): [readonly string[], readonly string[]] {
   const at = argv.indexOf('--');
-  if (at < 0 || argv[0] === 'worker' || argv[0] === 'admin') return [argv, []];
+  if (at < 0 || ['worker', 'admin', 'daemon'].includes(argv[0] ?? '')) return [argv, []];
   return [argv.slice(0, at), argv.slice(at + 1)];
 }
 
@@ -87,5 +89,5 @@ function clientExitCode(error: Error): number | undefined {
   if (code === 'CALL_NOT_FOUND') return EXIT.notFound;
   if (code === 'CALL_AMBIGUOUS' || code === 'CALL_OPEN') return EXIT.usage;
   if (code === 'REMOTE_REFUSED') return EXIT.fault;
-  return code.startsWith('REMOTE_') ? EXIT.infrastructure : undefined;
+  return code.startsWith('REMOTE_') || code.startsWith('DAEMON_') ? EXIT.infrastructure : undefined;
 }

@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Output } from '../output.ts';
-import { count } from '../parse.ts';
+import { count, time } from '../parse.ts';
 import type { AnswerOptions } from './answer.ts';
 import type { CallCommandOptions, WaitOptions } from './call.ts';
 import type { ListOptions } from './manage.ts';
@@ -124,13 +124,4 @@ function reaching(made: Command): Command {
 
 function several(value: string, before: string[] = []): string[] {
   return [...before, value];
-}
-
-const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function time(text: string): number {
-  const [, count, unit = ''] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? [];
-  const ms = Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (ms >= 1 && ms <= 2_147_483_647) return ms;
-  throw new InvalidArgumentError('Give a time: 500ms, 30s, 5m, 2h, at most 24d.');
 }

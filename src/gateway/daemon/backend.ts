@@ -8,6 +8,8 @@ export interface ServedFront {
   closed: Promise<void>;
   /** Ends its connection, and nothing else. */
   close(): Promise<void>;
+  /** By which its upstream is known here. */
+  name?: string;
   /** What its host calls itself, once it has said so. */
   client?(): string | undefined;
 }

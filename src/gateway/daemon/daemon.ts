@@ -176,6 +176,7 @@ export class Daemon {
       socket.end();
       throw error;
     }
+    this.#arriving.delete(socket); // It has arrived.
     if (wanted.want === 'serve') return this.#serve(socket, wanted);
     say(socket, await this.#answer(wanted.want, version));
     socket.end();
@@ -187,10 +188,10 @@ export class Daemon {
     say(socket, { ok: true });
     const front = new Front(hello, socket, this.#parts.backend.serve, { clock, logger });
     this.#fronts.add(front);
-    logger.info({ upstream: hello.upstream.name, fronts: this.#fronts.size }, 'a front is connected');
+    logger.info({ upstream: front.name, fronts: this.#fronts.size }, 'a front is connected');
     void front.gone.then(() => {
       this.#fronts.delete(front);
-      logger.info({ upstream: hello.upstream.name, fronts: this.#fronts.size }, 'a front is gone');
+      logger.info({ upstream: front.name, fronts: this.#fronts.size }, 'a front is gone');
       if (this.#fronts.size === 0 && !this.#ending) this.#idle.begin();
     });
   }

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../../core/index.ts';
-import type { UpstreamConfig } from '../config/types.ts';
+import type { WrapSpec } from '../wrapped.ts';
 
 /** What a front hands to its daemon. Both are of the same version, so its shape is their own affair. */
 export interface Hello {
   /** What to put behind the connection, with the environment that the host gave. */
-  upstream: UpstreamConfig;
+  spec: WrapSpec;
   /** The folder that the host started the front in. */
   folder: string;
 }
@@ -31,13 +31,14 @@ export function readRequest(value: unknown): DaemonRequest {
 function helloProblem(hello: unknown): string | undefined {
   if (!isJsonObject(hello)) return 'must be an object';
   if (typeof hello['folder'] !== 'string') return 'folder must be a text';
-  const { upstream } = hello;
-  if (!isJsonObject(upstream) || typeof upstream['name'] !== 'string') return 'upstream must be an object with a name';
-  const { target } = upstream;
-  if (!isJsonObject(target)) return 'upstream.target must be an object';
+  const { spec } = hello;
+  if (!isJsonObject(spec) || !isJsonObject(spec['policy'])) return 'spec must be an object with a policy';
+  if (!Array.isArray(spec['tools'])) return 'spec.tools must be a list';
+  const { target } = spec;
+  if (!isJsonObject(target)) return 'spec.target must be an object';
   if (typeof target['url'] === 'string')
     return isJsonObject(target['headers']) ? undefined : 'headers must be an object';
-  if (typeof target['command'] !== 'string') return 'upstream.target needs a command or a url';
-  if (!Array.isArray(target['args'])) return 'upstream.target.args must be a list';
-  return isJsonObject(target['env']) ? undefined : 'upstream.target.env must be an object';
+  if (typeof target['command'] !== 'string') return 'spec.target needs a command or a url';
+  if (!Array.isArray(target['args'])) return 'spec.target.args must be a list';
+  return isJsonObject(target['env']) ? undefined : 'spec.target.env must be an object';
 }

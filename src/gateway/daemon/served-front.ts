@@ -46,11 +46,15 @@ export class Front {
     timer.cancel();
   }
 
+  get name(): string {
+    return this.#served.name ?? '';
+  }
+
   /** For operators: no environment, no arguments. */
   status(): JsonObject {
-    const { upstream, folder } = this.#hello;
     const client = this.#served.client?.();
-    return { upstream: upstream.name, folder, since: this.#since, ...(client !== undefined && { client }) };
+    const { folder } = this.#hello;
+    return { upstream: this.name, folder, since: this.#since, ...(client !== undefined && { client }) };
   }
 }
 

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { createTasks, text } from '../../../src/engine/index.ts';
+import type { UpstreamTarget } from '../../../src/gateway/config/types.ts';
 import type { OpenBackend } from '../../../src/gateway/daemon/backend.ts';
 import { runDaemon } from '../../../src/gateway/daemon/run.ts';
 import { serveTaskStream } from '../../../src/server/index.ts';
@@ -31,19 +32,19 @@ const open: OpenBackend = async ({ folder: place, logger }) => {
     return found.length;
   };
   return {
-    serve({ upstream }, streams) {
-      const env = 'env' in upstream.target ? upstream.target.env : {};
-      note(`serves ${upstream.name} ${JSON.stringify(env)}`);
+    serve({ spec: { target } }, streams) {
+      const { command: name, env } = target as Extract<UpstreamTarget, { command: string }>;
+      note(`serves ${name} ${JSON.stringify(env)}`);
       let client: string | undefined;
       const factory = () => {
-        const mcp = new McpServer({ name: upstream.name, version: '1' }, { capabilities: { logging: {} } });
+        const mcp = new McpServer({ name, version: '1' }, { capabilities: { logging: {} } });
         mcp.server.oninitialized = () => {
           client = mcp.server.getClientVersion()?.name;
           note(`initialized ${client}`);
         };
         return mcp;
       };
-      return { ...serveTaskStream(tasks, factory, streams), client: () => client };
+      return { name, ...serveTaskStream(tasks, factory, streams), client: () => client };
     },
     busy: async () => (await openTasks()) > 0,
     status: async () => ({ openTasks: await openTasks() }),

@@ -64,10 +64,15 @@ describe('a daemon that is killed', () => {
       return task['status'] === 'input_required' ? true : undefined;
     });
     await killed(place.record().pid);
-    await peer.send('tasks/update', { taskId, inputResponses: { go: { action: 'accept', content: {} } } });
+    // What was asked of the dead is answered with an error, and asked again.
+    await until('the answer is taken', async () => {
+      const inputResponses = { go: { action: 'accept', content: {} } };
+      const { error } = await peer.send('tasks/update', { taskId, inputResponses });
+      return error === undefined ? true : undefined;
+    });
     const done = await until('it is over', async () => {
       const { result: task } = await peer.send('tasks/get', { taskId });
-      return task['status'] === 'completed' ? task : undefined;
+      return task?.['status'] === 'completed' ? task : undefined;
     });
     expect(textOf(done as { result: Json })).toBe('went on: accept');
   });

@@ -20,7 +20,7 @@ const options = { clock: systemClock, random: systemRandom };
 
 export function aHello(name = 'one', env: Record<string, string> = {}): Hello {
   return {
-    upstream: { name, target: { command: 'none', args: [], env }, prefix: '', policy: {}, tools: [] },
+    spec: { target: { command: name, args: [], env }, policy: {}, tools: [] },
     folder: process.cwd(),
   };
 }
@@ -44,6 +44,8 @@ export function aPlace(): Place {
   };
   onTestFinished(async () => {
     for (const line of notes('pid ')) await killed(Number(line.slice(4)));
+    const left = readRecord(folder); // Of a daemon that notes nothing.
+    if (left?.process !== undefined && isAlive(left.process)) await killed(left.pid);
     scratch.remove();
   });
   return {
@@ -107,7 +109,7 @@ export interface FarFront {
 }
 
 export function frontThere(
-  place: Pick<FrontOptions, 'folder' | 'version' | 'command' | 'env'>,
+  place: Pick<FrontOptions, 'folder' | 'version' | 'env'> & Partial<Pick<FrontOptions, 'command'>>,
   validator: WireValidator,
   hello: Hello = aHello(),
 ): FarFront {
