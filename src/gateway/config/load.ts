@@ -6,7 +6,7 @@ import { isLoopback } from '../../server/listen.ts';
 import { ConfigError } from './problems.ts';
 import { fileTrouble, References, type Surroundings } from './references.ts';
 import { checkAgainstSchema } from './schema.ts';
-import { inside, type Sheet } from './sheet.ts';
+import { inside, type Sheet, shown } from './sheet.ts';
 import { Targets } from './target-of.ts';
 import type { GatewayConfig } from './types.ts';
 import { bytes } from './units.ts';
@@ -29,6 +29,7 @@ interface Written {
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_PORT = 65_535;
 const LISTEN = { host: '127.0.0.1', port: 7717 };
 
 /**
@@ -72,7 +73,10 @@ function configOf(written: Written, sheet: Sheet, references: References, around
 function listenOf({ listen, auth }: Written, sheet: Sheet): GatewayConfig['listen'] {
   if (listen === undefined) return undefined;
   const address = typeof listen === 'string' ? parseAddress(listen) : { ...LISTEN, ...listen };
-  if (address.port > 65_535) sheet.report('/listen', `expected a port from 0 to 65535, got ${address.port}`);
+  if (address === undefined) {
+    sheet.report('/listen', `expected a port from 0 to ${MAX_PORT}, got ${shown(listen as string)}`);
+    return undefined;
+  }
   if (!isLoopback(address.host) && auth === undefined) {
     sheet.report(
       '/listen',
@@ -82,10 +86,11 @@ function listenOf({ listen, auth }: Written, sheet: Sheet): GatewayConfig['liste
   return address;
 }
 
-/** `HOST:PORT`, `[IPv6]:PORT`, in the form the schema has checked. */
-function parseAddress(text: string): { host: string; port: number } {
-  const colon = text.lastIndexOf(':');
-  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+/** `HOST:PORT`, `[IPv6]:PORT`. */
+export function parseAddress(text: string): { host: string; port: number } | undefined {
+  const [, host, port] = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})$/.exec(text) ?? [];
+  if (host === undefined || Number(port) > MAX_PORT) return undefined;
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
 function limitsOf(written: NonNullable<Written['limits']>): NonNullable<GatewayConfig['limits']> {

@@ -303,7 +303,7 @@ describe('what is wrong is told with line, column and field', () => {
     [
       'a port that is none',
       `listen: localhost:70000\n${inUpstream()}`,
-      '1:9: listen: expected a port from 0 to 65535, got 70000',
+      '1:9: listen: expected a port from 0 to 65535, got "localhost:70000"',
     ],
     [
       'an address that others reach',
