@@ -238,6 +238,10 @@ describe('servers put behind the gateway', () => {
     ['{"url":"https://x","oauth":{"clientId":"c"}}', 'the host signs in to it ("oauth")'],
     ['{"url":"https://x","auth":{"CLIENT_ID":"c"}}', 'the host signs in to it ("auth")'],
     ['{"url":"https://x","authProviderType":"google_credentials"}', 'the host signs in to it ("authProviderType")'],
+    ['{"url":"unix:///run/x.sock","type":"http"}', 'its address is not one of HTTP'],
+    ['{"url":"https://x/mcp?exaApiKey=1"}', 'its address holds what looks like a secret'],
+    ['{"url":"https://a:b@x/mcp"}', 'its address holds what looks like a secret'],
+    ['{"command":"x","command":"y"}', 'has "command" twice'],
     ['{"url":"https://x","command":"y"}', 'has both a command and an address'],
     ['{"name":"x"}', 'is neither a command nor an address'],
     ['{"command":7}', 'its command or arguments are no texts'],
@@ -248,10 +252,15 @@ describe('servers put behind the gateway', () => {
     ['{"url":"https://x","headers":{"\\u0041":"1"}}', 'the key "A" is written in another way'],
   ])('are told of when they cannot be: %s', (entry, why) => {
     const text = `{"mcpServers":{"s":${entry},"ok":{"command":"x","args":[]}}}`;
-    const done = wrapped(text.replace('"s":{"enabled"', '"s":{"enabled"'), json);
+    const done = wrapped(text, json);
     expect(done.servers[0]).toMatchObject({ name: 's', did: 'left', why: expect.stringContaining(why) });
     expect(done.servers[1]).toEqual({ name: 'ok', did: 'wrapped' });
     expect(undone(done.text, json)).toBe(text);
+  });
+
+  it('are not touched when two have one name, of which the host takes one', () => {
+    const text = '{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}';
+    expect(() => wrapped(text, json)).toThrow('has the server "a" twice');
   });
 
   it('are left when Goose alone could replace a reference', () => {
@@ -396,6 +405,18 @@ describe('any file', () => {
           return Array.isArray(one) ? `[${inner}]` : `{${inner}}`;
         };
         roundTrip(`${bom ? '\ufeff' : ''}${gap()}${write({ a: [1, {}], mcpServers: value })}${gap()}`, json);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of JSON that somebody has formatted since', () => {
+    fc.assert(
+      fc.property(servers, fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
+        const done = wrapAll(JSON.stringify({ mcpServers: value }), json, launcher)?.text ?? '';
+        const formatted = JSON.stringify(JSON.parse(done), null, indent);
+        expect(JSON.parse(undone(formatted, json))).toEqual({ mcpServers: value });
+        count.all = count.wrapped = 1;
       }),
       { numRuns: 300 },
     );

@@ -17,7 +17,7 @@ const config = `{
   "mcpServers": {
     "gh": {
       "type": "http",
-      "url": "https://gh.example/mcp?api_key=hidden-1",
+      "url": "https://gh.example/mcp",
       "headers": { "Authorization": "Bearer hidden-2" }
     },
     "db": {
@@ -25,7 +25,7 @@ const config = `{
       "args": ["-y", "db", "--token", "hidden-3", "--password=hidden-4"], // mine
       "env": { "KEY": "hidden-5" }
     },
-    "old": { "type": "sse", "url": "https://old.example/sse" }
+    "key": { "url": "https://key.example/mcp?api_key=hidden-1" }, "old": { "type": "sse", "url": "https://old.example/sse" }
   }
 }
 `;
@@ -40,7 +40,7 @@ describe('longcall wrap-config', () => {
     expect(stdout).toContain(
       `+      "args": ["-y", "longcall@${version()}", "wrap", "--", "npx", "-y", "db", "--token", "***", "***"], // mine`,
     );
-    expect(stdout).toContain('wrapped gh\nwrapped db\nleft    old: speaks the transport of 2024');
+    expect(stdout).toContain('wrapped gh\nwrapped db\nleft    key: its address holds');
     expect(stdout).toContain('nothing is written yet');
     expect(stdout).not.toContain('hidden');
     expect([readdirSync(folder.path), readFileSync(file, 'utf8')]).toEqual([['mcp.json'], config]);
@@ -107,7 +107,7 @@ describe('longcall wrap-config', () => {
     writeFileSync(file, config);
     expect(await longcall('wrap-config', file, '--only', 'none')).toMatchObject({
       code: 3,
-      stderr: `longcall: ${file}: no server "none"; there are gh, db, old\n`,
+      stderr: `longcall: ${file}: no server "none"; there are gh, db, key, old\n`,
     });
     expect(await longcall('wrap-config')).toMatchObject({ code: 2 });
     expect(await longcall('wrap-config', folder.path)).toMatchObject({ code: 5 });

@@ -81,6 +81,14 @@ describe('a file that is replaced', () => {
     expect([readFileSync(file, 'utf8'), mode(file)]).toEqual(['new', 0o600]);
   });
 
+  it('is not made in the place of a link that points to nothing', () => {
+    symlinkSync(join(folder.path, 'gone.json'), file);
+    expect(() => replaceFile(file, { before: undefined, text: 'new', secret: false, now })).toThrow(
+      'is a link to a file',
+    );
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  });
+
   it('leaves nothing behind when it cannot be written', () => {
     const inNoFolder = join(folder.path, 'none', 'mcp.json');
     expect(() => replaceFile(inNoFolder, { before: undefined, text: 'x', secret: false, now })).toThrow(

@@ -28,7 +28,7 @@ export interface InitOptions {
 }
 
 /** This machine, as it is. */
-export function thisMachine(): Machine {
+function thisMachine(): Machine {
   return { platform: process.platform, home: homedir(), cwd: process.cwd(), env: process.env };
 }
 

@@ -3,7 +3,7 @@ import { type ServerEntry, serversIn, wordsOf } from './dialects.ts';
 import { CannotEdit, type Edit, edited, plain, readAgain, type Syntax, type Tree, without } from './forms/tree.ts';
 import { type Launcher, readWrapped } from './own-command.ts';
 import { undoEdits } from './undo-entry.ts';
-import { urlMember, whyLeft, wrapEdits } from './wrap-entry.ts';
+import { repeated, urlMember, whyLeft, wrapEdits } from './wrap-entry.ts';
 
 export interface Outcome {
   name: string;
@@ -29,6 +29,7 @@ export interface Choice {
  * server is left.
  * @returns undefined when there is no place for servers in the file
  * @throws {ConfigSyntaxError}
+ * @throws {CannotEdit} when two servers have one name.
  */
 export function wrapAll(text: string, syntax: Syntax, launcher: Launcher, choice: Choice = {}): Rewritten | undefined {
   return eachServer(text, syntax, choice, (entry, now) => {
@@ -63,6 +64,8 @@ function eachServer(text: string, syntax: Syntax, { only, except }: Choice, step
   const missing = [...(only ?? []), ...(except ?? [])].find((name) => !names.includes(name));
   if (missing !== undefined) throw new NoSuchServer(missing, names);
   const chosen = names.filter((name) => (only === undefined || only.includes(name)) && !except?.includes(name));
+  const twice = repeated(names);
+  if (twice !== undefined) throw new CannotEdit(`has the server "${twice}" twice`); // Which one counts is up to the host.
   const servers: Outcome[] = [];
   let now = text;
   for (const name of chosen) {
@@ -104,7 +107,7 @@ function noteOn(entry: ServerEntry): { note?: string } {
   if (urlMember(entry) === undefined) return {};
   const hasHeaders = map.members.some(({ key }) => key === dialect.headers || key === 'bearer_token_env_var');
   if (hasHeaders) return {};
-  return { note: 'if the host used to sign in to it, take it out again: --undo --only' };
+  return { note: `if the host used to sign in to it, take it out again: --undo --only ${entry.name}` };
 }
 
 /** A name that the file does not have. */

@@ -41,7 +41,8 @@ function isSecretWord(item: Tree, before: Tree | undefined): boolean {
   return /^--?[\w-]+$/.test(option) && SECRET.test(option) && !word.startsWith('-');
 }
 
-function isSecretAddress(text: string): boolean {
+/** An address with a password, or with a parameter that is called like a secret. */
+export function isSecretAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { username, password, search } = new URL(text);
   return username !== '' || password !== '' || SECRET.test(search);

@@ -59,12 +59,7 @@ function rewrite(
 }
 
 /** As a patch, secrets taken out: it may end up in a terminal's log, or in a question to somebody. */
-export function difference(
-  file: string,
-  before: string,
-  after: string,
-  syntax: Syntax,
-): { diff: string; secret: boolean } {
+function difference(file: string, before: string, after: string, syntax: Syntax): { diff: string; secret: boolean } {
   const [one, other] = [masked(before, syntax), masked(after, syntax)];
   const patch = createTwoFilesPatch(file, file, lines(one.shown), lines(other.shown), '', '', { context: 2 });
   const body = patch.slice(patch.indexOf('---'));

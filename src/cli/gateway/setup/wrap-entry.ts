@@ -12,6 +12,7 @@ import {
   type Tree,
 } from './forms/tree.ts';
 import { type Launcher, parseWrapHeader, readWrapped } from './own-command.ts';
+import { isSecretAddress } from './secrets.ts';
 
 /** Members that say that the host itself signs in to the server. */
 const SIGNS_IN = ['auth', 'oauth', 'oauth_resource', 'scopes', 'authProviderType', 'headersHelper'];
@@ -19,6 +20,8 @@ const SIGNS_IN = ['auth', 'oauth', 'oauth_resource', 'scopes', 'authProviderType
 /** Why a server stays as it is; undefined: it can be put behind the gateway. */
 export function whyLeft(entry: ServerEntry): string | undefined {
   const { map, dialect } = entry;
+  const twice = repeated(map.members.map(({ key }) => key));
+  if (twice !== undefined) return `has "${twice}" twice`;
   const words = wordsOf(entry);
   if (words !== undefined && readWrapped(words) !== undefined) return 'already behind the gateway';
   const isCommand = memberOf(map, dialect.command) !== undefined;
@@ -27,14 +30,22 @@ export function whyLeft(entry: ServerEntry): string | undefined {
   if (!isCommand && url === undefined) return 'is neither a command nor an address: the host itself has it';
   if (scalarOf(map, 'disabled') === true || scalarOf(map, 'enabled') === false) return 'is switched off';
   if (isCommand) return words === undefined ? 'its command or arguments are no texts' : undefined;
-  const type = textIn(map, 'type');
-  if (type === 'sse') return 'speaks the transport of 2024 ("sse"), which the gateway does not';
+  const address = textIn(map, url?.key ?? '') ?? '';
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^https?:/i.test(address)) return 'its address is not one of HTTP';
+  if (isSecretAddress(address)) {
+    return 'its address holds what looks like a secret, which a command line would show to every process: make it a header first';
+  }
+  if (textIn(map, 'type') === 'sse') return 'speaks the transport of 2024 ("sse"), which the gateway does not';
   const signsIn = SIGNS_IN.find((key) => ![undefined, false].includes(scalarOf(map, key) as undefined));
   if (signsIn !== undefined) return `the host signs in to it ("${signsIn}"), which the gateway cannot do for it`;
   if (memberOf(map, 'env_http_headers') !== undefined) {
     return 'takes headers from variables of the environment ("env_http_headers"): wrap it by hand, with --header-env';
   }
   return undefined;
+}
+
+export function repeated(names: readonly string[]): string | undefined {
+  return names.find((name, n) => names.indexOf(name) !== n);
 }
 
 /** The changes that put a server behind the gateway. @throws {CannotEdit} */

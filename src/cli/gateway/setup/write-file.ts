@@ -6,6 +6,7 @@ import {
   constants,
   copyFileSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -58,6 +59,7 @@ export function replaceFile(
   if (readText(file) !== before) throw new CliError(`${file}: was changed meanwhile; nothing is written, try again`);
   try {
     if (before === undefined) {
+      if (isThere(file)) throw new CliError(`${file}: is a link to a file that is not there`, EXIT.notFound);
       putInPlace(file, text, mode);
       return undefined;
     }
@@ -70,6 +72,10 @@ export function replaceFile(
     if (error instanceof CliError) throw error;
     throw new CliError(`${file}: cannot be written: ${(error as Error).message}`, EXIT.infrastructure);
   }
+}
+
+function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
 function putInPlace(target: string, text: string, mode: number, owner?: { uid: number; gid: number }): void {
