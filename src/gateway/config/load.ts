@@ -28,7 +28,8 @@ interface Written {
   upstreams?: Record<string, WrittenUpstream>;
 }
 
-const MAX_FILE_BYTES = 1024 * 1024;
+/** Many times what anybody writes. A parser of YAML takes its time over more. */
+const MAX_FILE_BYTES = 128 * 1024;
 const MAX_PORT = 65_535;
 const LISTEN = { host: '127.0.0.1', port: 7717 };
 

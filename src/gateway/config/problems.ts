@@ -10,14 +10,19 @@ export interface ConfigProblem {
   message: string;
 }
 
-/** A configuration file that cannot be used. The message tells every problem, a line each. */
+/** Nobody reads on from here. */
+const MOST_TOLD = 100;
+
+/** A configuration file that cannot be used. The message tells every problem, a line each; of very many, the first. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
 
   constructor(file: string, problems: readonly ConfigProblem[]) {
-    super(problems.map((problem) => oneLine(file, problem)).join('\n'));
+    const lines = problems.slice(0, MOST_TOLD).map((problem) => oneLine(file, problem));
+    const rest = problems.length - lines.length;
+    super([...lines, ...(rest > 0 ? [`${file}: and ${rest} more`] : [])].join('\n'));
     this.file = file;
     this.problems = problems;
   }

@@ -19,6 +19,7 @@ export interface Member {
 export class Sheet {
   readonly problems: ConfigProblem[] = [];
   readonly members = new Map<string, Member>();
+  readonly #said = new Set<string>();
 
   /**
    * @param on what is wrong: the value, or that there is such a member at all
@@ -30,10 +31,10 @@ export class Sheet {
 
   /** What is said already is not said again. */
   tell({ line, column }: Place, field: string, message: string): void {
-    const known = this.problems.some(
-      (one) => one.line === line && one.column === column && one.field === field && one.message === message,
-    );
-    if (!known) this.problems.push({ line, column, field, message });
+    const said = JSON.stringify([line, column, field, message]);
+    if (this.#said.has(said)) return;
+    this.#said.add(said);
+    this.problems.push({ line, column, field, message });
   }
 
   /** A scalar's text as it is written; `undefined` where there is none. */
