@@ -322,6 +322,12 @@ export class Gateway implements AsyncDisposable {
     }
   }
 
+  /** Calls of upstreams that have no tasks end with their connection; the others are found again. */
+  get #hasWorkOfItsOwn(): boolean {
+    const lanes = this.#upstreams.all.flatMap((upstream) => upstream.lanes.open);
+    return lanes.some(({ name, server }) => server.revision === 'none' && this.#parts.client.followed(name) > 0);
+  }
+
   #announceAll(method: string): void {
     for (const connection of this.#connections.keys()) connection.notify(method, {}).catch(() => {}); // As above.
     for (const server of this.#servers) server.announce({ method, params: {} }, () => true);
@@ -346,8 +352,9 @@ export class Gateway implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.close()));
-    await this.tasks.close();
+    const how = this.#hasWorkOfItsOwn ? {} : { drainMs: 0 };
+    await Promise.all(this.#servers.map((server) => server.close(how)));
+    await this.tasks.close(how);
     await this.#upstreams.close();
     await this.#parts.client.close();
     await this.#known.kept();

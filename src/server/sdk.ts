@@ -20,6 +20,8 @@ export interface TransportSendOptions {
 /** What else a transport knows of a message. */
 export interface MessageExtraInfo {
   authInfo?: CallerAuth | undefined;
+  /** Over HTTP. */
+  request?: Request | undefined;
 }
 
 /** As a method, which also stands for a function that takes messages as its SDK types them. */

@@ -68,6 +68,8 @@ export function createTaskServer(tasks: Tasks, info: Implementation, options: Ta
 /** A server that can tell those who listen of something that is about no task. */
 export interface AnnouncingServer extends TaskServer {
   announce: AnnouncingHandler['announce'];
+  /** @param options.drainMs how long running tasks may go on @default the option of `createTasks` */
+  close(options?: { drainMs?: number }): Promise<void>;
 }
 
 /** Serves whatever servers the factory makes on the transports that are asked for. */
@@ -119,14 +121,14 @@ export function serveFactory(
     announce(notification, to) {
       for (const one of handlers) one.announce(notification, to);
     },
-    async close() {
+    async close(how = {}) {
       closed = true;
       leave(tasks);
       removeHandlers?.();
       // Nothing new comes in, while streams that are open get their last word.
       await Promise.all([...listeners.splice(0), ...handlers.splice(0)].map((open) => open.close()));
       await stdio?.close();
-      await tasks.close();
+      await tasks.close(how);
     },
     [Symbol.asyncDispose]() {
       return this.close();

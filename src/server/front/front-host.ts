@@ -179,7 +179,7 @@ export function frontHost({ server, front }: FrontServer): Host {
       server.connect = (given) => {
         const transport = given as unknown as Transport;
         change(transport);
-        introduce(transport, (who) => look(who, undefined), parts());
+        introduce(transport, look, parts());
         const { onclose } = transport;
         transport.onclose = () => {
           if (connection !== undefined) front.left(connection);

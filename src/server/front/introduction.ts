@@ -14,7 +14,12 @@ import { answerTo } from '../rpc-error.ts';
 import type { JSONRPCMessage, RequestId, Transport } from '../sdk.ts';
 import type { FrontView } from './front.ts';
 
-type ViewOf = (caller: Caller) => Promise<FrontView>;
+type ViewOf = (caller: Caller, authorization: string | undefined) => Promise<FrontView>;
+
+interface Asking {
+  who: () => Caller | undefined;
+  authorization: string | undefined;
+}
 
 /** The client of a connection or session, as far as it has said who it is. */
 export function sessionCaller({ peer, principalOf }: ServingParts, auth?: CallerAuth): Caller | undefined {
@@ -39,28 +44,29 @@ export function sessionCaller({ peer, principalOf }: ServingParts, auth?: Caller
  * may depend on that: so the SDK's own answer waits on its way out.
  */
 export function introduce(transport: Transport, viewOf: ViewOf, parts: ServingParts): void {
-  const asking = new Map<RequestId, () => Caller | undefined>();
+  const asking = new Map<RequestId, Asking>();
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
     if (asksWho(message)) {
       const { params } = message as { params?: unknown };
-      asking.set(message.id, () => callerWho(params, parts, extra?.authInfo));
+      const authorization = extra?.request?.headers.get('authorization') ?? undefined;
+      asking.set(message.id, { who: () => callerWho(params, parts, extra?.authInfo), authorization });
     }
     onmessage?.(message, extra);
   };
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
     const id = 'method' in message ? undefined : message.id;
-    const who = id === undefined ? undefined : asking.get(id);
-    if (id === undefined || who === undefined) return send(message, options);
+    const asked = id === undefined ? undefined : asking.get(id);
+    if (id === undefined || asked === undefined) return send(message, options);
     asking.delete(id);
-    return send(await introduced(message, who, viewOf, parts), options);
+    return send(await introduced(message, asked, viewOf, parts), options);
   };
 }
 
 async function introduced(
   message: JSONRPCMessage,
-  who: () => Caller | undefined,
+  { who, authorization }: Asking,
   viewOf: ViewOf,
   { tasks, peer }: ServingParts,
 ): Promise<JSONRPCMessage> {
@@ -68,7 +74,7 @@ async function introduced(
   try {
     const caller = who();
     if (caller === undefined) return message;
-    return introducing(message, (await viewOf(caller)).portrait, peer.era) as JSONRPCMessage;
+    return introducing(message, (await viewOf(caller, authorization)).portrait, peer.era) as JSONRPCMessage;
   } catch (error) {
     return { jsonrpc: '2.0', id: message.id, error: answerTo(error, 'initialize', tasks) };
   }
