@@ -8,6 +8,7 @@ export default defineConfig({
     'src/client/index.ts',
     'src/client/ai-sdk.ts',
     'src/adapters/index.ts',
+    'src/gateway/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],
