@@ -1,5 +1,7 @@
 import { type JsonObject, type JsonValue, type RetryPolicy, type WorkerLostRule, workName } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
+import type { EndedTask } from './jobs/ended-jobs.ts';
+import type { KeptJob } from './jobs/keeper.ts';
 
 /** Something that can be run as a task: for the engine a tool, a prompt and a resource are all the same. */
 export interface Definition {
@@ -21,6 +23,8 @@ export interface Definition {
   strict: boolean;
   /** Runs it on the request's own arguments; what it returns is the request's result, what it throws its error. */
   run(input: JsonValue, context: TaskContext): Promise<JsonObject>;
+  /** Its work goes on elsewhere: what is to be done for that of a task which ended without it. */
+  jobOf?(ended: EndedTask): Promise<KeptJob | undefined>;
 }
 
 /** Definitions by method and name. */

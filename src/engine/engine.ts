@@ -26,6 +26,7 @@ import { type Definition, Registry } from './definition.ts';
 import { runEphemeral } from './ephemeral-run.ts';
 import { HeldWork } from './held.ts';
 import { Inspector } from './inspector.ts';
+import { EndedJobs } from './jobs/ended-jobs.ts';
 import { JobKeeper } from './jobs/keeper.ts';
 import { Maintenance } from './maintenance.ts';
 import { OwnTasks } from './own-tasks.ts';
@@ -100,6 +101,7 @@ export class Engine extends OwnTasks<EngineParts> {
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #worker: Worker | undefined;
+  #endedJobs: EndedJobs | undefined;
   readonly #closed: (() => void)[] = [];
 
   /** Tasks whose work somebody else in this process does. */
@@ -127,6 +129,20 @@ export class Engine extends OwnTasks<EngineParts> {
 
   get clock(): Clock {
     return this.parts.clock;
+  }
+
+  /**
+   * Takes something in that can be run as a task, also while the engine works.
+   * @throws {TypeError} when there is one of this name.
+   */
+  register(definition: Definition): void {
+    this.registry.add(definition);
+    this.#lookForJobs(definition);
+  }
+
+  /** Those of tasks that ended while nobody looked. Beside everything else: nobody waits for it. */
+  #lookForJobs(definition: Definition): void {
+    void this.#endedJobs?.lookFor(definition);
   }
 
   /** Opens the store and starts working; every other method does so by itself. */
@@ -288,6 +304,8 @@ export class Engine extends OwnTasks<EngineParts> {
     });
     maintenance.start();
     worker.wake();
+    this.#endedJobs = new EndedJobs({ store, clock, logger, jobs: this.#jobs });
+    for (const definition of this.registry.all) this.#lookForJobs(definition);
     return { store, dispatcher, worker, maintenance, resign };
   }
 }

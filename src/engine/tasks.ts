@@ -117,7 +117,7 @@ export class Tasks implements AsyncDisposable {
       handler as ToolHandler<never>,
       this.#defaults,
     );
-    this.engine.registry.add(tool.definition);
+    this.engine.register(tool.definition);
     this.#tools.set(name, tool);
     return this;
   }
@@ -136,7 +136,7 @@ export class Tasks implements AsyncDisposable {
   ): this {
     const untyped = config as unknown as JobToolConfig<StandardSchema | undefined>;
     const tool = defineJobTool(name, untyped, adapter, toArgs as (args: never) => Args, this.#defaults);
-    this.engine.registry.add(tool.definition);
+    this.engine.register(tool.definition);
     this.#tools.set(name, tool);
     return this;
   }
@@ -162,7 +162,7 @@ export class Tasks implements AsyncDisposable {
   ): this {
     const untyped = config as unknown as PromptConfig<StandardSchema | undefined>;
     const prompt = definePrompt(name, untyped, handler as PromptHandler<never>, this.#defaults);
-    this.engine.registry.add(prompt.definition);
+    this.engine.register(prompt.definition);
     this.#prompts.set(name, prompt);
     return this;
   }
@@ -174,7 +174,7 @@ export class Tasks implements AsyncDisposable {
    */
   registerResource(name: string, uri: string, config: ResourceConfig, handler: ReadHandler): this {
     const resource = defineResource(name, uri, config, handler, this.#defaults);
-    this.engine.registry.add(resource.definition);
+    this.engine.register(resource.definition);
     this.#resources.set(name, resource);
     return this;
   }

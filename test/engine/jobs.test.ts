@@ -15,6 +15,8 @@ interface Site {
   close: () => Promise<void>;
 }
 
+type JobSite = NonNullable<SiteOptions['caps']>;
+
 interface SiteOptions extends Partial<TasksOptions> {
   service?: ScriptedService;
   folder?: string;
@@ -118,7 +120,7 @@ describe('a job', () => {
     const here = site();
     const { taskId } = await start(here.tasks, 'build');
     await wait(here, 600_000);
-    expect((await here.tasks.inspect.get(taskId)).runState).toBe('ready');
+    while ((await here.tasks.inspect.get(taskId)).runState !== 'ready') await wait(here, 1_000); // It is being looked at.
     const polled = here.service.count('poll');
     expect(polled).toBeLessThan(60);
     expect(here.service.count('start')).toBe(1);
@@ -361,7 +363,7 @@ describe('a job that was lost', () => {
       error: {
         code: -32_603,
         message:
-          'lost: the service does not know it (404). It may or may not have taken effect, so it was not called again; the ' +
+          'lost: the service does not know it (404). It may or may not have taken effect, and it was not called again; the ' +
           "tool's option onLost: 'rerun' would do that.",
         data: { lost: true, mayHaveTakenEffect: true },
       },
@@ -380,6 +382,9 @@ describe('a job that was lost', () => {
     await wait(here, 60_000);
     await reaches(here.tasks, taskId, 'failed');
     expect(here.service.count('start')).toBe(2);
+    expect(await standing(here, taskId)).toMatchObject({
+      error: { message: expect.stringContaining('that was its last attempt (maxAttempts)') },
+    });
   });
 });
 
@@ -430,6 +435,47 @@ describe('the end of a task', () => {
     await here.service.until('cancel', 2);
     await settle();
     expect(here.service.job().cancelled).toBe(true);
+  });
+
+  it.each<[string, JobSite]>([
+    ['that its record names', {}],
+    ['that its key names', { derived: true, idempotentStart: true }],
+  ])('while no process ran cancels the job %s as soon as one does', async (_which, caps) => {
+    const folder = aFolder();
+    const first = site({ folder, caps });
+    const { service, clock } = first;
+    const { taskId } = await start(first.tasks, 'build');
+    await service.until('poll');
+    await settle();
+    await first.close();
+    const { tasks: others } = someTasks({ store: sqliteStore(join(folder, 'tasks.db')), clock });
+    await others.engine.cancel(taskId, LOCAL_PRINCIPAL, 'not needed');
+    await others.close();
+    service.faults = [{ method: 'cancel', when: 'before', error: busy() }];
+    const second = site({ service, folder, clock, caps });
+    await second.tasks.start();
+    await service.until('cancel');
+    await wait(second, 5_000);
+    await service.until('cancel', 2);
+    await settle();
+    expect(service.job().cancelled).toBe(true);
+    expect(service.count('start')).toBe(1);
+  });
+
+  it('that its job had brought about has nothing cancelled by who comes next', async () => {
+    const folder = aFolder();
+    const first = site({ folder });
+    const { service, clock } = first;
+    const { taskId } = await start(first.tasks, 'build');
+    await service.until('poll');
+    service.set({ state: 'cancelled' });
+    await wait(first, 5_000);
+    await reaches(first.tasks, taskId, 'cancelled');
+    await first.close();
+    const second = site({ service, folder, clock });
+    await second.tasks.start();
+    await wait(second, 5_000);
+    expect(service.count('cancel')).toBe(0);
   });
 
   it('comes when the job takes longer than its tool allows, and cancels the job', async () => {

@@ -10,6 +10,7 @@ import {
   type ToolConfig,
   type ToolTaskOptions,
 } from '../tools.ts';
+import { jobOfEnded } from './ended-jobs.ts';
 import { type JobOptions, runJob } from './run-job.ts';
 
 /** How a tool that is a job runs as a task. */
@@ -59,6 +60,8 @@ export function defineJobTool<Args, Ref extends JsonValue>(
     throw new TypeError(`${what}: task.onLost must be 'fail' or 'rerun', got ${JSON.stringify(task.onLost)}`);
   const { onLost, maxAttempts, timeoutMs, origin, support, ...common } = task;
   const { inputSchema } = rest;
+  const argsOf = async (input: JsonValue): Promise<Args> =>
+    toArgs((await parseArguments(inputSchema, input, `tool ${name}`)) as never);
   const options: JobOptions = {
     whole: true,
     ...(onLost !== undefined && { onLost }),
@@ -78,16 +81,14 @@ export function defineJobTool<Args, Ref extends JsonValue>(
       method: 'tools/call',
       name,
       ...definitionOptions({ ...common, onWorkerLost: 'resume', maxAttempts: MAX_RUNS }, defaults, {}),
-      run: async (input, context) => {
-        const args = await parseArguments(inputSchema, input, `tool ${name}`);
-        return outcomeOf(await runJob(adapter, toArgs(args as never), context, options));
-      },
+      run: async (input, context) => outcomeOf(await runJob(adapter, await argsOf(input), context, options), options),
+      jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
     },
   };
 }
 
 /** @throws what fails or cancels the task */
-function outcomeOf(end: JobEnd): JsonObject {
+function outcomeOf(end: JobEnd, options: JobOptions): JsonObject {
   switch (end.state) {
     case 'done':
       if ('result' in end) return end.result;
@@ -95,17 +96,18 @@ function outcomeOf(end: JobEnd): JsonObject {
     case 'cancelled':
       throw new WorkCancelledError(end.message ?? 'cancelled where it ran');
     case 'lost':
-      throw lost(end);
+      throw lost(end, options);
     default:
       return unreachable(end);
   }
 }
 
-function lost({ message, effect = 'maybe' }: JobEnd & { state: 'lost' }): Error {
-  const known =
-    effect === 'none'
-      ? 'It had no effect'
-      : "It may or may not have taken effect, so it was not called again; the tool's option onLost: 'rerun' would do that";
+function lost({ message, effect = 'maybe' }: JobEnd & { state: 'lost' }, { onLost = 'fail' }: JobOptions): Error {
+  const known = effect === 'none' ? 'It had no effect' : 'It may or may not have taken effect';
+  const rule =
+    onLost === 'fail'
+      ? "it was not called again; the tool's option onLost: 'rerun' would do that"
+      : 'it is not called again: that was its last attempt (maxAttempts)';
   const data = { lost: true, mayHaveTakenEffect: effect !== 'none' };
-  return Object.assign(new Error(`lost: ${message}. ${known}.`), { code: INTERNAL_ERROR, data });
+  return Object.assign(new Error(`lost: ${message}. ${known}, and ${rule}.`), { code: INTERNAL_ERROR, data });
 }

@@ -53,6 +53,12 @@ export class JobKeeper {
     void this.#look(key, entry); // It may have ended before we watched.
   }
 
+  /** Its task is over, and was when this process began. */
+  async end(taskId: TaskId, job: KeptJob): Promise<void> {
+    await this.#surely(taskId, job, 'cancel');
+    await this.#surely(taskId, job, 'release');
+  }
+
   /** The job has ended by itself. */
   over(key: string): void {
     const entry = this.#jobs.get(key);
@@ -81,12 +87,12 @@ export class JobKeeper {
     if (status !== undefined && !isTerminalStatus(status)) return;
     if (this.#jobs.get(key) !== entry) return;
     this.forget(key);
-    if (!entry.over && status !== 'completed') await this.#surely(entry, 'cancel');
-    await this.#surely(entry, 'release');
+    if (!entry.over && status !== 'completed') await this.#surely(entry.taskId, entry.job, 'cancel');
+    await this.#surely(entry.taskId, entry.job, 'release');
   }
 
   /** Again and again, as long as this process lives: a job that nobody waits for costs somebody something. */
-  async #surely({ taskId, job }: Entry, what: 'cancel' | 'release'): Promise<void> {
+  async #surely(taskId: TaskId, job: KeptJob, what: 'cancel' | 'release'): Promise<void> {
     const { clock, random, logger } = this.#parts;
     for (let failures = 1; !this.#stopped; failures += 1) {
       try {

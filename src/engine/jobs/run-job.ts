@@ -49,7 +49,12 @@ export async function runJob<Args, Ref extends JsonValue>(
   const known = support.recorded(endKey) as JobEnd | undefined;
   const { end, one, ref } = known === undefined ? await lastEnd(job) : takenUp(job, known);
   support.jobs.over(one.id);
-  if (whole) return end; // The end of the task is the record.
+  if (whole) {
+    // The end of the task is the record. Where it does not say so itself, nobody is to look for a job that it left behind.
+    const tells = adapter.caps.endsWithTask === true || (end.state === 'done' && 'result' in end);
+    if (!tells) await support.keep(keyOfRecord(place, 1, 'over'), `${name} is over`, null);
+    return end;
+  }
   if (known === undefined) await support.record(endKey, `end of ${name}`, end as unknown as JsonValue);
   support.jobs.forget(one.id);
   if (ref !== undefined) await release(one, ref); // From here on, the task's own records hold it.
