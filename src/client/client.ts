@@ -167,13 +167,14 @@ export class TaskClient implements AsyncDisposable {
     const parts = { journal, changes: this.#changes, clock, random, logger };
     const limits = { minPollMs, maxPollMs, stuckAfterMs: options.stuckAfterMs ?? STUCK_AFTER_MS };
     const cancel = (callId: string): Promise<void> => this.#cancel(callId);
-    this.#parents = tasks && new Parents({ tasks, clock, logger, cancel });
+    this.#parents = tasks && new Parents({ tasks, journal, clock, logger, cancel });
     this.#following = new Following({ ...parts, limits, giveUpMs: DEFAULTS.ttlMs, parents: this.#parents });
     this.#upkeep = new ClientUpkeep({
       ...parts,
       others,
       following: this.#following,
       keepAcknowledgedMs,
+      takeInLeftOvers: async () => this.#parents?.takeInLeftOvers(),
       takeOver: () => this.#takeOver([...this.#desks.keys()]),
     });
     this.#remains = new CallRemains({ journal, changes: this.#changes, desks: this.#desks });

@@ -18,6 +18,8 @@ export interface UpkeepParts {
   keepAcknowledgedMs: number;
   /** Takes calls that nobody follows, of the servers that are connected here. */
   takeOver: () => Promise<void>;
+  /** Takes in what tasks have left that made calls. */
+  takeInLeftOvers: () => Promise<void>;
 }
 
 /** What a client does now and then: says that it lives, looks after what others left, forgets what was taken in long ago. */
@@ -74,6 +76,7 @@ export class ClientUpkeep {
     if (free) await takeOver();
     if (now >= this.#forgetAt) {
       this.#forgetAt = now + FORGET_MS;
+      await this.#parts.takeInLeftOvers();
       while (!this.#stopped && (await journal.forget(clock.now() - keepAcknowledgedMs)) > 0) {
         /* some at a time */
       }

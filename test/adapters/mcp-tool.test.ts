@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mcpTool } from '../../src/adapters/index.ts';
 import { openTaskClient, type Remote, RemoteRefusedError, type TaskClient } from '../../src/client/index.ts';
@@ -86,6 +87,34 @@ describe('a tool of another server', () => {
     await reaches(second.tasks, taskId, 'completed');
     expect(await standing(second, taskId)).toMatchObject({ result: { content: [{ text: 'meanwhile' }] } });
     expect([remote.runs, remote.count('start')]).toEqual([1, 1]);
+  });
+
+  it('is forgotten after a while, also where the process died that had it', async () => {
+    const remote = new ScriptedRemote();
+    remote.onStart = () => ({ kind: 'immediate', outcome: { status: 'completed', result: { content: [] } } });
+    const folder = aFolder();
+    const first = await site(remote, { folder });
+    const { taskId } = await start(first.tasks, 'up_build');
+    await reaches(first.tasks, taskId, 'completed');
+    await first.close();
+    // As if the process had died before it could say that it has the end.
+    const journal = new Database(join(folder, 'calls.db'));
+    expect(journal.prepare('update endings set acknowledged_at = null').run().changes).toBe(1);
+    journal.close();
+    const second = await site(remote, { folder, clock: first.clock });
+    await pass(second.clock, 130_000, 5_000);
+    await pass(second.clock, 25 * 3_600_000, 600_000);
+    expect(await second.client.calls()).toEqual([]);
+  });
+
+  it('costs one record where the call is, and none where its task is', async () => {
+    const remote = new ScriptedRemote();
+    remote.onStart = () => ({ kind: 'immediate', outcome: { status: 'completed', result: { content: [] } } });
+    const here = await site(remote);
+    const { taskId } = await start(here.tasks, 'up_build');
+    await reaches(here.tasks, taskId, 'completed');
+    const types = (await here.tasks.inspect.timeline(taskId)).map(({ type }) => type);
+    expect(types).toEqual(['created', 'claimed', 'completed']);
   });
 
   it('that knows nothing of idempotency is told to be lost, and not called again, where its answer was lost', async () => {

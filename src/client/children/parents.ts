@@ -1,8 +1,10 @@
 import { type Clock, isTerminalStatus, type Logger, type TaskId } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
+import type { Journal } from '../journal/journal.ts';
 
 export interface ParentsParts {
   tasks: Tasks;
+  journal: Journal;
   clock: Clock;
   logger: Logger;
   cancel: (callId: string) => Promise<void>;
@@ -10,6 +12,7 @@ export interface ParentsParts {
 
 /** A parent that was just being put away when it was woken is woken once more. */
 const AGAIN_MS = 1_000;
+const PAGE = 200;
 
 /** The tasks whose handlers made calls: their end ends the calls, and what becomes of the calls wakes them. */
 export class Parents {
@@ -61,6 +64,25 @@ export class Parents {
     };
     wake();
     clock.setTimer(AGAIN_MS, wake);
+  }
+
+  /**
+   * Takes in ends for parents that are over and cannot any more: their process died in that moment, or they did not wait. Else they
+   * would be kept for ever.
+   */
+  async takeInLeftOvers(): Promise<void> {
+    const { tasks, journal } = this.#parts;
+    let after = 0;
+    for (;;) {
+      const ends = await journal.unreadOfTasks(after, PAGE);
+      for (const { callId, parent } of ends) {
+        const status = await tasks.engine.statusOf(parent);
+        if (status === undefined || isTerminalStatus(status)) await journal.acknowledge(callId);
+      }
+      const last = ends.at(-1);
+      if (last === undefined || ends.length < PAGE) return;
+      after = last.seq;
+    }
   }
 
   stop(): void {

@@ -8,6 +8,7 @@ import {
   type Logger,
   type RandomSource,
   systemRandom,
+  type TaskId,
 } from '../../core/index.ts';
 import { all, type Command, one, run } from '../../store/sql/statement.ts';
 import { GroupCommit } from '../../store/sqlite/group-commit.ts';
@@ -318,6 +319,12 @@ export class Journal {
   /** Ends nobody has acknowledged, in the order in which they came, from one on. */
   async unread(after: number, limit: number): Promise<Ending[]> {
     return (await this.#commits.read(() => all(this.#q.unread, { after, limit }))).map(endingOf);
+  }
+
+  /** Ends nobody has acknowledged of calls that were made for a task, in the order in which they came, from one on. */
+  async unreadOfTasks(after: number, limit: number): Promise<{ seq: number; callId: string; parent: TaskId }[]> {
+    const rows = await this.#commits.read(() => all(this.#q.unreadOfTasks, { after, limit }));
+    return rows.map(({ seq, call_id: callId, parent }) => ({ seq, callId, parent }));
   }
 
   /** Resolves once it is on disk. False: it was before, or there is no such end. */

@@ -153,6 +153,19 @@ function build() {
         .orderBy('seq')
         .limit(limit),
     ),
+    /** Ends that the handler of a task was to take in. */
+    unreadOfTasks: compile<{ after: number; limit: number }, { seq: number; call_id: string; parent: string }>(
+      db
+        .selectFrom('endings')
+        .innerJoin('calls', 'calls.id', 'endings.call_id')
+        .select(['endings.seq', 'endings.call_id', 'calls.parent'])
+        .$narrowType<{ parent: string }>()
+        .where('endings.acknowledged_at', 'is', null)
+        .where('calls.parent', 'is not', null)
+        .where('endings.seq', '>', slot<number>('after'))
+        .orderBy('endings.seq')
+        .limit(limit),
+    ),
     acknowledge: compile<{ id: string; now: number }>(
       db
         .updateTable('endings')

@@ -34,7 +34,7 @@ export async function beginJob<Args, Ref extends JsonValue>(
   const { adapter, args, context, support, name, key } = one;
   const started = startedAs<Ref>(one);
   if (started !== undefined) {
-    state.startedAt(started.at);
+    state.note({ since: started.at });
     keepWithTask(one, started.ref);
     return { ref: started.ref };
   }

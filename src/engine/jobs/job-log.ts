@@ -60,15 +60,17 @@ export class JobLog<Args, Ref extends JsonValue> {
 
   async #read(pages: number): Promise<void> {
     const { adapter, support, context } = this.#one;
+    let { cursor: from } = this.#state.now;
     for (let read = 0; read < pages; read += 1) {
-      const { cursor: from } = this.#state.now;
       const page = await support.working(async () => adapter.logs?.(this.#ref, from, context));
       if (page === undefined) return;
       for (const { text, level = 'info', at } of page.lines) support.logLine(text, level, at);
       if (page.lines.length > 0) await support.working(() => support.written());
       const { cursor, eof } = page;
-      if (cursor !== from || eof) await this.#state.keep({ cursor, logRead: eof });
+      if (page.lines.length > 0) await this.#state.keep({ cursor, logRead: eof });
+      else this.#state.note({ cursor, logRead: eof });
       if (eof || page.lines.length === 0 || cursor === from) return;
+      from = cursor;
     }
   }
 }

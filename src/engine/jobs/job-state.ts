@@ -35,13 +35,13 @@ export class JobState {
     return Math.max(0, this.#one.support.now() - this.#kept.since);
   }
 
-  /** Not kept before something else is. */
-  startedAt(since: number): void {
-    this.#kept = { ...this.#kept, since };
+  /** What is not worth a write of its own: it is kept with what comes next. */
+  note(news: Partial<Kept>): void {
+    this.#kept = { ...this.#kept, ...news };
   }
 
   async keep(news: Partial<Kept>): Promise<void> {
-    this.#kept = { ...this.#kept, ...news };
+    this.note(news);
     const { support, key, name } = this.#one;
     await support.keep(key('state'), `state of ${name}`, this.#kept as unknown as JsonObject);
   }
