@@ -22,7 +22,7 @@ export async function showLogs(options: DaemonCommandOptions & { follow?: boolea
   const reading = new Reading(logPath(folder));
   await reading.to(print);
   if (options.follow !== true) return;
-  const news = new FolderNews(folder, systemClock);
+  const news = new FolderNews(logPath(folder), systemClock);
   while (!output.isGone) {
     await news.next(LOOK_AGAIN_MS);
     await reading.to(print);

@@ -9,7 +9,7 @@ import { FolderNews } from './folder-news.ts';
 import type { DaemonRequest } from './hello.ts';
 import { privateFolder } from './private-folder.ts';
 import { HungUpError } from './read-line.ts';
-import { readRecord, removeRecord } from './record.ts';
+import { readRecord, recordPath, removeRecord } from './record.ts';
 import { logPath } from './rotating-log.ts';
 
 /** How long a daemon may take to hand over what is open. */
@@ -86,7 +86,7 @@ async function ask(request: DaemonRequest, options: ControlOptions): Promise<Jso
 
 /** Its lock goes with it, however it ends. */
 async function ended(folder: string, clock: Clock): Promise<void> {
-  const news = new FolderNews(folder, clock);
+  const news = new FolderNews(recordPath(folder), clock);
   const deadline = clock.monotonic() + PATIENCE_MS;
   try {
     while (FileLock.isHeld(lockPath(folder))) {

@@ -1,7 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { Clock } from '../../core/index.ts';
 
-/** Wakes whoever waits when something changes in a folder, or somebody says so. Keeps the process alive meanwhile. */
+/** Wakes whoever waits when a file in a folder changes, or somebody says so. Keeps the process alive meanwhile. */
 export class FolderNews {
   readonly #clock: Clock;
   readonly #watcher: FSWatcher | undefined;
@@ -9,10 +10,14 @@ export class FolderNews {
   #wake = (): void => {};
   #rung = false;
 
-  constructor(folder: string, clock: Clock) {
+  constructor(path: string, clock: Clock) {
     this.#clock = clock;
+    const file = basename(path);
     try {
-      this.#watcher = watch(folder, () => this.ring());
+      // Node reads its events to the last before anything else happens: what is done about one may not be in between.
+      this.#watcher = watch(dirname(path), (_event, name) => {
+        if (name === null || name === file) setImmediate(() => this.ring());
+      });
       this.#watcher.on('error', () => {});
     } catch {
       // Not on every file system, and there is a limit to how many: then it is looked every so often.

@@ -7,6 +7,7 @@ import { type Connected, connectDaemon } from './connect.ts';
 import { lockPath } from './daemon.ts';
 import { DaemonError } from './errors.ts';
 import { FolderNews } from './folder-news.ts';
+import { recordPath } from './record.ts';
 import { logPath, openLog } from './rotating-log.ts';
 import { startEnvironment } from './start-environment.ts';
 
@@ -38,7 +39,7 @@ export interface ReachOptions {
  */
 export async function reachDaemon(options: ReachOptions): Promise<Connected> {
   const { folder, clock, signal, patienceMs = PATIENCE_MS } = options;
-  const news = new FolderNews(folder, clock);
+  const news = new FolderNews(recordPath(folder), clock);
   const ring = (): void => news.ring();
   signal?.addEventListener('abort', ring);
   const start = new Start(options, ring);

@@ -15,7 +15,7 @@ export interface DaemonRecord {
   startedAt: number;
 }
 
-function recordPath(folder: string): string {
+export function recordPath(folder: string): string {
   return join(folder, 'daemon.json');
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { isBusy } from './errors.ts';
 
@@ -22,7 +22,8 @@ export class FileLock {
   static take(path: string, { mustExist = false, patienceMs = 0 } = {}): FileLock | undefined {
     const db = new Database(path, { timeout: patienceMs, fileMustExist: mustExist });
     try {
-      chmodSync(path, 0o600);
+      // Only where it must be: whoever watches the folder would hear of it each time.
+      if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
       db.exec('begin exclusive');
       return new FileLock(db);
     } catch (error) {
