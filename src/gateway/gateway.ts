@@ -123,7 +123,11 @@ export class Gateway implements AsyncDisposable {
   /** Serves Streamable HTTP on a port of its own. @param options beside what the configuration says */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     const maxRequestBytes = this.#config.limits?.maxRequestBytes ?? DEFAULT_MAX_REQUEST_BYTES;
-    const inner: InnerOptions = { signals: false, onListen: (client) => this.#listens(client, this.#upstreams.served) };
+    const inner: InnerOptions = {
+      ...this.#serving(),
+      signals: false,
+      onListen: (client) => this.#listens(client, this.#upstreams.served),
+    };
     const server = serveFactory(this.tasks, () => this.#front(), { ...inner, maxRequestBytes });
     this.#servers.push(server);
     return server.listen({ ...this.#config.listen, ...options });
@@ -131,7 +135,10 @@ export class Gateway implements AsyncDisposable {
 
   /** Serves one client over this process's stdin and stdout, and closes with it. */
   stdio(): StdioTaskServer {
-    const inner: InnerOptions = { onListen: (client) => this.#listens(client, this.#upstreams.served) };
+    const inner: InnerOptions = {
+      ...this.#serving(),
+      onListen: (client) => this.#listens(client, this.#upstreams.served),
+    };
     return serveTaskStdio(this.tasks, () => this.#front(), inner);
   }
 
@@ -140,7 +147,10 @@ export class Gateway implements AsyncDisposable {
     streams: { input: Readable; output: Writable },
     { upstreams }: { upstreams?: readonly string[] } = {},
   ): { closed: Promise<void>; close(): Promise<void> } {
-    const inner: InnerOptions = { onListen: (client) => this.#listens(client, this.#seen(upstreams)) };
+    const inner: InnerOptions = {
+      ...this.#serving(),
+      onListen: (client) => this.#listens(client, this.#seen(upstreams)),
+    };
     return serveTaskStream(this.tasks, () => this.#front(upstreams), streams, inner);
   }
 
@@ -208,6 +218,10 @@ export class Gateway implements AsyncDisposable {
     });
     upstream.resume(open);
     return upstream;
+  }
+
+  #serving(): { firstDraft: boolean } {
+    return { firstDraft: this.#config.firstDraft ?? false };
   }
 
   #front(names?: readonly string[]): FrontServer {

@@ -23,6 +23,7 @@ export interface LoadedConfig {
 interface Written {
   listen?: string | { host?: string; port?: number };
   state?: string;
+  firstDraft?: boolean;
   auth?: { tokens?: ({ name?: string; token?: string } | undefined)[]; tokenFile?: string };
   limits?: { slots?: number; openTasksPerPrincipal?: number; maxRequest?: string; maxResult?: string };
   upstreams?: Record<string, WrittenUpstream>;
@@ -56,7 +57,7 @@ export function parseConfig(text: string, file: string, around: Surroundings): L
 }
 
 function configOf(written: Written, sheet: Sheet, references: References, around: Surroundings): GatewayConfig {
-  const { state, upstreams = {}, auth = {} } = written;
+  const { state, firstDraft, upstreams = {}, auth = {} } = written;
   const listen = listenOf(written, sheet);
   const stateFolder = state === undefined ? undefined : references.path('/state', state);
   const tokens = auth.tokens === undefined ? undefined : tokensOf(auth.tokens, sheet, references);
@@ -65,6 +66,7 @@ function configOf(written: Written, sheet: Sheet, references: References, around
     upstreams: upstreamsOf(upstreams, new Targets(sheet, references, around.env), sheet),
     ...(listen !== undefined && { listen }),
     ...(stateFolder !== undefined && { stateFolder }),
+    ...(firstDraft !== undefined && { firstDraft }),
     ...(tokens !== undefined && { tokens }),
     ...(tokenFile !== undefined && { tokenFile }),
     ...(written.limits !== undefined && { limits: limitsOf(written.limits) }),

@@ -42,6 +42,8 @@ export interface UpstreamConfig {
   policy: ToolPolicy;
   /** By name or glob; an exact name beats a glob, a longer glob a shorter. */
   tools: readonly { match: string; policy: ToolPolicy }[];
+  /** Ask it for tasks by the first draft (SEP-1686), where it has none by a later text. @default false */
+  firstDraft?: boolean;
   /** A stdio upstream without callers and open calls is ended after this. @default 300_000 */
   idleAfterMs?: number;
 }
@@ -50,6 +52,8 @@ export interface GatewayConfig {
   upstreams: readonly UpstreamConfig[];
   listen?: { host: string; port: number };
   stateFolder?: string;
+  /** Speak the first draft of tasks (SEP-1686) too, to clients in sessions before 2025-11-25. @default false */
+  firstDraft?: boolean;
   tokens?: readonly { name: string; token: string }[];
   tokenFile?: string;
   limits?: { slots?: number; openTasksPerPrincipal?: number; maxRequestBytes?: number; maxResultBytes?: number };

@@ -10,6 +10,7 @@ export interface WrittenUpstream extends WrittenTarget, WrittenPolicy {
   allow?: string[];
   deny?: string[];
   idleAfter?: string;
+  firstDraft?: boolean;
   tools?: Record<string, WrittenPolicy>;
 }
 
@@ -27,7 +28,7 @@ export function upstreamsOf(
     const upstream = written[name] as WrittenUpstream;
     const target = targets.of(inside('/upstreams', name), upstream);
     if (target === undefined) return [];
-    const { prefix = names.length > 1 ? `${name}_` : '', allow, deny, idleAfter, tools = {} } = upstream;
+    const { prefix = names.length > 1 ? `${name}_` : '', allow, deny, idleAfter, firstDraft, tools = {} } = upstream;
     return [
       {
         name,
@@ -37,6 +38,7 @@ export function upstreamsOf(
         ...(deny !== undefined && { deny: whole(deny) }),
         policy: policyOf(upstream),
         tools: Object.keys(tools).map((match) => ({ match, policy: policyOf(tools[match] as WrittenPolicy) })),
+        ...(firstDraft !== undefined && { firstDraft }),
         ...(idleAfter !== undefined && { idleAfterMs: idleAfter === 'forever' ? FOREVER_MS : milliseconds(idleAfter) }),
       },
     ];

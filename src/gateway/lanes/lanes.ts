@@ -114,6 +114,7 @@ export class Lanes {
       ...target,
       abilities,
       oneCaller: true,
+      firstDraft: this.config.firstDraft ?? false,
       onQuestion: async (asked) => (await made).ask(asked),
     } as ConnectTarget);
     const lane = new Lane({ name, principal, server, clock, logger, changed, reconnected: opened, stdio });

@@ -35,4 +35,6 @@ upstreams:
     url: https://example.com/mcp
     headers: { Authorization: "Bearer \${file:cert.pem}" }
     forwardAuthorization: false
+    firstDraft: true
+firstDraft: true
 `;

@@ -56,6 +56,7 @@ describe('a configuration', () => {
     expect(config).toEqual({
       listen: { host: '127.0.0.1', port: 7717 },
       stateFolder: '/var/lib/longcall',
+      firstDraft: true,
       tokens: [{ name: 'ci', token: TOKEN }],
       limits: { slots: 64, openTasksPerPrincipal: 1000, maxRequestBytes: 4_194_304, maxResultBytes: 16_777_216 },
       upstreams: [
@@ -98,6 +99,7 @@ describe('a configuration', () => {
           prefix: 'docs_',
           policy: {},
           tools: [],
+          firstDraft: true,
         },
       ],
     });
@@ -212,12 +214,12 @@ describe('what is wrong is told with line, column and field', () => {
     [
       'a key that is nowhere',
       'upstreams: { a: { command: a } }\ncolour: red',
-      '2:1: colour: unknown; expected one of listen, state, auth, limits, upstreams',
+      '2:1: colour: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams',
     ],
     [
       'a prototype',
       'upstreams: { a: { command: a } }\n__proto__: { x: 1 }',
-      '2:1: __proto__: unknown; expected one of listen, state, auth, limits, upstreams',
+      '2:1: __proto__: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams',
     ],
     [
       'a name of an upstream',
