@@ -224,7 +224,7 @@ export class CallRun {
     // The mark is on disk before the request leaves. A holder that lost its hold meanwhile finds out here, unsent.
     if (!this.#fresh && !(await this.#record({ type: 'sending' }, { flush: true }))) return false;
     this.#fresh = false;
-    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent, related, createdAt } = this.record;
+    const { tool: name, arguments: args, idempotencyKey, ttlMs, traceparent, meta, related, createdAt } = this.record;
     const start = () =>
       desk.remote.start({
         name,
@@ -233,6 +233,7 @@ export class CallRun {
         ...(repeat && { repeatAgeMs: Math.max(0, clock.now() - createdAt) }),
         ...(ttlMs !== undefined && { ttlMs }),
         ...(traceparent !== undefined && { traceparent }),
+        ...(meta !== undefined && { meta }),
         ...(related !== undefined && { relatedTaskIds: related }),
         signal: this.#over.signal,
         unwanted: this.#unwanted.signal,

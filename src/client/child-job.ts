@@ -4,6 +4,7 @@ import {
   type JobContext,
   type JobLogLine,
   type JobSnapshot,
+  type JsonObject,
   NonRetryableError,
 } from '../core/index.ts';
 import type { Call } from './call.ts';
@@ -14,6 +15,8 @@ import type { CallSnapshot } from './snapshot.ts';
 
 export interface ChildCall extends ToolCall {
   options?: Pick<CallOptions, 'ttlMs'>;
+  /** Sent in `_meta`, beside what the revision puts there. */
+  meta?: JsonObject;
 }
 
 /** What a call is known by: its id in the client's journal. */
@@ -52,10 +55,15 @@ export function childJob({ server, endOf, logs = false }: ChildJobOptions): JobA
       endsWithTask: true,
     },
     refOf,
-    async start({ options = {}, ...call }, context) {
+    async start({ options = {}, meta, ...call }, context) {
       const { taskId, idempotencyKey, traceparent } = context;
       const callId = refOf(context);
-      const of = { callId, parent: taskId, ...(traceparent !== undefined && { traceparent }) };
+      const of = {
+        callId,
+        parent: taskId,
+        ...(traceparent !== undefined && { traceparent }),
+        ...(meta !== undefined && { meta }),
+      };
       const keyed = { ...options, idempotencyKey };
       const connected = await server(context);
       try {

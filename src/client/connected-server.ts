@@ -55,6 +55,8 @@ export interface Child {
   callId: string;
   parent: TaskId;
   traceparent?: string;
+  /** Sent in `_meta`, beside what the revision puts there. */
+  meta?: JsonObject;
 }
 
 /** Other processes may know more than this one hears of. */

@@ -32,6 +32,8 @@ export interface StartRequest {
   relatedTaskIds?: readonly string[];
   /** The trace it belongs to. @see W3C Trace Context */
   traceparent?: string;
+  /** Sent in `_meta`, beside what the revision puts there. */
+  meta?: JsonObject;
   /** Gives up waiting for the answer; cancels nothing by itself. */
   signal?: AbortSignal;
   /**

@@ -41,6 +41,8 @@ export interface JobContext {
   readonly signal: AbortSignal;
   /** Of the request that made the task. @see W3C Trace Context */
   readonly traceparent: string | undefined;
+  /** What the tool's `prepare` hook handed over. */
+  readonly prepared: JsonValue | undefined;
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /** A line for the task's log, of the adapter's own. */

@@ -54,6 +54,8 @@ export interface PrepareRequest {
    * verifies it (`requestState`); then what the verifier made of it.
    */
   state: unknown;
+  /** Of the request's `_meta`: what is its sender's own. Nobody vouches for it. */
+  meta: JsonObject;
   signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mcpTool } from '../adapters/index.ts';
 import type { ConnectedServer } from '../client/index.ts';
-import type { JobContext, JsonObject, StandardSchema } from '../core/index.ts';
+import { isJsonObject, type JobContext, type JsonObject, type StandardSchema } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 import type { ToolPolicy } from './config/types.ts';
 
@@ -26,6 +26,11 @@ export interface TaskTool {
   server: (context: JobContext) => Promise<ConnectedServer>;
 }
 
+/** What the caller said beside the arguments, kept with the task: it is passed on as it is where a call is passed through. */
+function metaOf({ prepared }: JobContext): JsonObject | undefined {
+  return isJsonObject(prepared) && isJsonObject(prepared.meta) ? prepared.meta : undefined;
+}
+
 /** Tools of upstreams that run as tasks, each a job whose work is a call of the upstream. */
 export class TaskTools {
   readonly #tasks: Tasks;
@@ -47,6 +52,7 @@ export class TaskTools {
         inputSchema: ANYTHING,
         task: {
           origin,
+          prepare: (_args, { meta }) => (Object.keys(meta).length > 0 ? { prepared: { meta } } : undefined),
           ...(ttlMs !== undefined && { ttlMs }),
           ...(keepResultMs !== undefined && { keepResultMs }),
           ...(timeoutMs !== undefined && { timeoutMs }),
@@ -57,7 +63,7 @@ export class TaskTools {
           ...(fallback !== undefined && { fallback }),
         },
       },
-      mcpTool({ server, tool, ...(typeof ttlMs === 'number' && { ttlMs }) }),
+      mcpTool({ server, tool, meta: metaOf, ...(typeof ttlMs === 'number' && { ttlMs }) }),
     );
     this.#registered.set(name, policy);
   }

@@ -3,6 +3,7 @@ import type { Prepared, RegisteredTaskTool } from '../engine/index.ts';
 import { COMPANIONS } from '../wire/companions.ts';
 import { decodeIdempotencyKey, decodeRepeat, EXISTING_META_KEY } from '../wire/idempotency.ts';
 import { type CallFace, negotiateCall, type TaskRevision } from '../wire/negotiate.ts';
+import { relayedMeta } from '../wire/relayed.ts';
 import * as v16 from '../wire/rev-sep-1686/index.ts';
 import * as v25 from '../wire/rev2025-11-25/index.ts';
 import * as v26 from '../wire/rev2026-07-28/index.ts';
@@ -64,6 +65,7 @@ export async function callTool(
       principal: caller.principal,
       canAsk: caller.askedBy === 'rounds' && caller.abilities.form,
       ...v26.earlierRounds(ctx.mcpReq),
+      meta: relayedMeta(ctx.mcpReq._meta),
       signal: ctx.mcpReq.signal,
     });
   } catch (error) {

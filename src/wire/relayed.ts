@@ -37,6 +37,13 @@ const FOR_ONE_HOP: ReadonlySet<string> = new Set([
   ...RELATED_TASK_META_KEYS,
 ]);
 
+/** A tool as another server lists it, without what it says of tasks: whether it is one is for this side to say. */
+export function withoutTaskHints({ execution: _theirs, annotations, ...listing }: JsonObject): JsonObject {
+  if (!isJsonObject(annotations)) return annotations === undefined ? listing : { ...listing, annotations };
+  const { taskHint: _hint, ...rest } = annotations;
+  return { ...listing, annotations: rest };
+}
+
 const RESERVED = ['io.modelcontextprotocol/', 'modelcontextprotocol.io/', 'longcall/'];
 /** Reserved, and meant for whoever does the work all the same. */
 const PASSED_ON: ReadonlySet<string> = new Set(['io.modelcontextprotocol/logLevel']);

@@ -94,7 +94,7 @@ describe('the calls in a journal', () => {
     await first.client.close();
     const db = new Database(journal);
     db.exec('drop index calls_grouped; drop index calls_of_parents');
-    for (const column of ['group_id', 'group_limit', 'parent', 'traceparent', 'related', 'note'])
+    for (const column of ['group_id', 'group_limit', 'parent', 'traceparent', 'related', 'note', 'meta'])
       db.exec(`alter table calls drop column ${column}`);
     db.pragma('user_version = 1');
     db.close();

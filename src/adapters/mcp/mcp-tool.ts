@@ -12,18 +12,30 @@ export interface McpToolOptions {
   tool: string;
   /** How long the server should keep the task, in milliseconds; a wish. @default what the server says */
   ttlMs?: number;
+  /** Sent with the call in `_meta`, beside what the revision puts there. @default nothing */
+  meta?: (context: JobContext) => JsonObject | undefined;
 }
 
 /**
  * A tool of another MCP server as a job, whatever generation of tasks it speaks, or none. Arguments and result go through as they
  * are, blocks of content and members that nobody here knows included; so do errors of the protocol with code, message and data.
  */
-export function mcpTool({ server, tool, ttlMs }: McpToolOptions): JobAdapter<JsonObject, ChildRef> {
+export function mcpTool({ server, tool, ttlMs, meta }: McpToolOptions): JobAdapter<JsonObject, ChildRef> {
   const calls = childJob({ server, endOf: snapshotOf, logs: true });
   return {
     ...calls,
-    start: (args, context) =>
-      calls.start({ name: tool, arguments: args, ...(ttlMs !== undefined && { options: { ttlMs } }) }, context),
+    start: (args, context) => {
+      const sent = meta?.(context);
+      return calls.start(
+        {
+          name: tool,
+          arguments: args,
+          ...(ttlMs !== undefined && { options: { ttlMs } }),
+          ...(sent !== undefined && { meta: sent }),
+        },
+        context,
+      );
+    },
     find: async (args, context) => calls.find?.({ name: tool, arguments: args }, context),
   };
 }

@@ -40,9 +40,13 @@ export interface Speaking {
 /** Members of the `_meta` of every call, on whatever revision. */
 export function metaOf(
   { repeatable }: Speaking,
-  { idempotencyKey, repeatAgeMs, traceparent }: StartRequest,
+  { idempotencyKey, repeatAgeMs, traceparent, meta }: StartRequest,
 ): JsonObject {
-  return { ...(repeatable && encodeIdempotencyKey(idempotencyKey, repeatAgeMs)), ...encodeTrace(traceparent) };
+  return {
+    ...meta,
+    ...(repeatable && encodeIdempotencyKey(idempotencyKey, repeatAgeMs)),
+    ...encodeTrace(traceparent),
+  };
 }
 
 /** @throws {@link RemoteProtocolError} for what could not be read */

@@ -49,9 +49,9 @@ export function firstDraft(speaking: Speaking): Dialect {
     const taskId = speaking.repeatable ? taskIdOf(idempotencyKey) : newTaskId(random);
     const id = connection.nextId();
     const _meta: JsonObject = {
+      ...metaOf(speaking, wanted),
       ...encodeWish(taskId, ttlMs),
       ...tokens.open(id, onProgress),
-      ...metaOf(speaking, wanted),
     };
     const there = new Promise<'created'>((resolve) => created.set(taskId, () => resolve('created')));
     // Not given up with its caller: the answer is that of the task, which goes on.

@@ -25,7 +25,7 @@ export function plain(speaking: Speaking): Dialect {
     async start(wanted) {
       const { name, arguments: args, signal, unwanted, onProgress } = wanted;
       const id = connection.nextId();
-      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
+      const _meta = { ...metaOf(speaking, wanted), ...tokens.open(id, onProgress) };
       try {
         const result = await connection.request(
           'tools/call',

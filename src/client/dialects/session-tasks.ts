@@ -36,7 +36,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
     const { name, arguments: args, ttlMs, signal, onProgress } = wanted;
     const unwanted = asTask ? undefined : wanted.unwanted; // A task has an id to be cancelled by, in a moment.
     const id = connection.nextId();
-    const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted) };
+    const _meta = { ...metaOf(speaking, wanted), ...tokens.open(id, onProgress) };
     const params: JsonObject = { name, arguments: args, ...(asTask && encodeWish(ttlMs)), _meta };
     let taskId: string | undefined;
     try {

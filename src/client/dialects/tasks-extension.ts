@@ -78,7 +78,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
     let round: JsonObject = {};
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds += 1) {
       const id = connection.nextId();
-      const _meta = { ...tokens.open(id, onProgress), ...metaOf(speaking, wanted), ...encodeRelated(relatedTaskIds) };
+      const _meta = { ...metaOf(speaking, wanted), ...tokens.open(id, onProgress), ...encodeRelated(relatedTaskIds) };
       let taskId: string | undefined;
       try {
         // Not hung up on when its caller gives up: that would cancel what may be running.

@@ -37,6 +37,8 @@ export interface NewCall {
   related?: string[];
   /** What the host keeps with the call. */
   note?: JsonObject;
+  /** Sent with the call in `_meta`, beside what the revision puts there. */
+  meta?: JsonObject;
 }
 
 /** An open call, or one that ended; how it ended is read apart. */
@@ -161,6 +163,7 @@ export class Journal {
       traceparent: call.traceparent ?? null,
       related: call.related === undefined ? null : JSON.stringify(call.related),
       note: call.note === undefined ? null : encodeJson(call.note, 'note'),
+      meta: call.meta === undefined ? null : encodeJson(call.meta, 'meta'),
     };
   }
 
@@ -382,6 +385,7 @@ function callRecord(row: CallRow): CallRecord {
     ...(row.traceparent !== null && { traceparent: row.traceparent }),
     ...(row.related !== null && { related: JSON.parse(row.related) as string[] }),
     ...(row.note !== null && { note: JSON.parse(row.note) as JsonObject }),
+    ...(row.meta !== null && { meta: JSON.parse(row.meta) as JsonObject }),
     createdAt: row.created_at,
     state: JSON.parse(row.state) as CallRecord['state'],
     cancelRequested: row.cancel_requested === 1,

@@ -5,7 +5,7 @@ import { StoreRefusedError } from '../../core/index.ts';
 /** "LCCJ": tells a client's journal from a task store and from other SQLite databases. */
 export const JOURNAL_APPLICATION_ID = 0x4c43434a;
 /** The schema this release writes. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 /** Times are integer milliseconds since the Unix epoch, JSON is text. No credential is in any column. */
 export interface JournalSchema {
@@ -37,6 +37,8 @@ export interface JournalSchema {
     related: string | null;
     /** What the host keeps with the call. */
     note: string | null;
+    /** What is sent with the call in `_meta`, beside what the revision puts there. */
+    meta: string | null;
   };
   /** Ends of calls, in the order in which they were written. Numbers are never used again, also after rows are deleted. */
   endings: {
@@ -86,6 +88,12 @@ create index calls_grouped on calls (group_id, row_id) where group_id is not nul
 create index calls_of_parents on calls (parent) where parent is not null and phase <> 'ended';
 `;
 
+/** What the third brought: what a caller says beside its arguments. */
+const THIRD = 'alter table calls add column meta text;';
+
+/** What leads from each version to the next. */
+const STEPS = [TABLES, SECOND, THIRD];
+
 /** Makes the tables where there are none. Two processes that start together make them once. */
 export function migrateJournal(db: Database.Database, file: string): void {
   if (versionOf(db, file) === SCHEMA_VERSION) return;
@@ -93,8 +101,7 @@ export function migrateJournal(db: Database.Database, file: string): void {
   try {
     const found = versionOf(db, file);
     if (found !== SCHEMA_VERSION) {
-      if (found === 0) db.exec(TABLES);
-      db.exec(SECOND);
+      for (const step of STEPS.slice(found)) db.exec(step);
       db.pragma(`user_version = ${SCHEMA_VERSION}`);
     }
     db.exec('commit');

@@ -25,6 +25,7 @@ const columns = [
   'traceparent',
   'related',
   'note',
+  'meta',
 ] as const satisfies readonly (keyof CallRow)[];
 
 function build() {

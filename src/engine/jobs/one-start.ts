@@ -38,6 +38,7 @@ export function oneStart<Args, Ref extends JsonValue>(job: TheJob<Args, Ref>, nu
     idempotencyKey,
     signal,
     traceparent,
+    prepared: task.prepared,
     now: () => support.now(),
     log: (text, level) => task.log(text, level),
   };
