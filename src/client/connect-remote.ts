@@ -13,6 +13,7 @@ import { hasCompanions } from '../wire/companions.ts';
 import { honoursIdempotencyKeys } from '../wire/idempotency.ts';
 import { offersTasks } from '../wire/rev2025-11-25/client.ts';
 import { REVISION as V25 } from '../wire/rev2025-11-25/index.ts';
+import { encodeEnvelope } from '../wire/rev2026-07-28/client.ts';
 import { Connection } from './connection.ts';
 import { companions } from './dialects/companions.ts';
 import type { Dialect, Speaking } from './dialects/dialect.ts';
@@ -21,6 +22,7 @@ import { plain } from './dialects/plain.ts';
 import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
 import { hearGeneral, type Link, type LinkLine, type LinkRequest, passOn } from './link.ts';
+import { Mirroring } from './mirroring.ts';
 import { AskedTasks } from './questions/asked-tasks.ts';
 import { answerQuestions, nothingAnswered } from './questions/questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
@@ -229,10 +231,15 @@ class Server {
     const { client, transport } = dialled;
     const connection = new Connection(transport, { clock, random, trouble: () => this.#trouble() });
     const capabilities: unknown = client.getServerCapabilities();
+    const version = client.getNegotiatedProtocolVersion() ?? '';
+    const envelope = encodeEnvelope({ client: info, abilities, tasks: false, version });
+    const list = (params: JsonObject): Promise<JsonObject> =>
+      connection.request('tools/list', { ...params, _meta: envelope }, { timeoutMs: requestTimeoutMs });
     const speaking: Speaking = {
       connection,
+      mirroring: new Mirroring(connection, list),
       capabilities,
-      version: client.getNegotiatedProtocolVersion() ?? '',
+      version,
       client: info,
       abilities,
       onQuestion,

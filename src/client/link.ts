@@ -40,7 +40,10 @@ export interface Link {
 }
 
 /** What a link needs of one connection. */
-export type LinkLine = Pick<Speaking, 'connection' | 'version' | 'client' | 'abilities' | 'capabilities'> & {
+export type LinkLine = Pick<
+  Speaking,
+  'connection' | 'mirroring' | 'version' | 'client' | 'abilities' | 'capabilities'
+> & {
   era: Link['era'];
 };
 
@@ -48,7 +51,7 @@ const CANCELLED = 'notifications/cancelled';
 
 /** Sends one request of somebody else's. */
 export async function passOn(
-  { connection, era, version, client, abilities, capabilities }: LinkLine,
+  { connection, mirroring, era, version, client, abilities, capabilities }: LinkLine,
   method: string,
   params: JsonObject,
   { signal, timeoutMs, onProgress, tasks = false }: LinkRequest = {},
@@ -67,7 +70,7 @@ export async function passOn(
   };
   signal?.addEventListener('abort', takeBack, { once: true });
   try {
-    return await connection.request(
+    return await (era === 'modern' ? mirroring : connection).request(
       method,
       { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) },
       {

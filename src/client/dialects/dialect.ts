@@ -11,6 +11,7 @@ import { encodeIdempotencyKey } from '../../wire/idempotency.ts';
 import { decodeLogPage, logPageUri } from '../../wire/task-log.ts';
 import { encodeTrace } from '../../wire/trace.ts';
 import type { Connection } from '../connection.ts';
+import type { Mirroring } from '../mirroring.ts';
 import type { OnQuestion, Outcome, Remote, RemoteTask, Started, StartRequest } from '../remote.ts';
 import { RemoteGoneError, RemoteProtocolError, RemoteRefusedError } from '../remote-errors.ts';
 import { listTools } from '../tool-list.ts';
@@ -21,6 +22,8 @@ export type Dialect = Omit<Remote, 'origin' | 'repeatable' | 'link' | typeof Sym
 /** What every dialect works with. */
 export interface Speaking {
   connection: Connection;
+  /** Sends requests of 2026-07-28. */
+  mirroring: Mirroring;
   /** The capabilities that the server declared, as it sent them. */
   capabilities: unknown;
   /** The protocol version agreed on. */

@@ -49,7 +49,7 @@ const MAX_REMEMBERED = 1_000;
  * @see ext-tasks 2026-07-28
  */
 export function tasksExtension(speaking: Speaking): Dialect {
-  const { connection, client, abilities, version, onQuestion, requestTimeoutMs, logger } = speaking;
+  const { connection, mirroring, client, abilities, version, onQuestion, requestTimeoutMs, logger } = speaking;
   const { capabilities } = speaking;
   let tasks = offersTasks(capabilities);
   const tokens = new ProgressTokens(connection);
@@ -59,7 +59,7 @@ export function tasksExtension(speaking: Speaking): Dialect {
   const request = (method: string, params: JsonObject, asking: Asking = {}): Promise<JsonObject> => {
     const { _meta, ...rest } = params;
     const own = encodeEnvelope({ client, abilities, tasks, version });
-    return connection.request(method, { ...rest, _meta: { ...(_meta as JsonObject), ...own } }, asking);
+    return mirroring.request(method, { ...rest, _meta: { ...(_meta as JsonObject), ...own } }, asking);
   };
   const brief = (signal?: AbortSignal): Asking => ({ timeoutMs: requestTimeoutMs, signal, hangUp: true });
 
