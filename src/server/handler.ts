@@ -18,6 +18,7 @@ import { withoutNullId } from './error-body.ts';
 import type { Channel } from './followers.ts';
 import { frontHost } from './front/front-host.ts';
 import { FrontServer } from './front/front-server.ts';
+import { withRefusal } from './front/http-status.ts';
 import { hostOn } from './host-v2.ts';
 import { leave } from './leaving.ts';
 import { isAboutTask, legacyFront, METHOD_HEADER, SESSION_HEADER, VERSION_HEADER } from './legacy-front.ts';
@@ -84,7 +85,9 @@ export function taskHandler(
     maxRequestBodySize: maxBytes,
     onerror: (error) => tasks.logger.info({ error }, 'a request was refused or broke off'),
   });
-  const listens = listenFront(tasks, serving, { maxBytes, inner: handler.fetch });
+  const inner: McpHttpHandler['fetch'] = async (request, requestOptions) =>
+    withRefusal(request, await handler.fetch(request, requestOptions));
+  const listens = listenFront(tasks, serving, { maxBytes, inner });
   const front = legacyFront(tasks, serving, { maxBytes, inner: listens.fetch });
   let closed = false;
   const serve: McpHttpHandler['fetch'] = async (request, requestOptions) => {

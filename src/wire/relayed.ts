@@ -45,8 +45,27 @@ export function withoutTaskHints({ execution: _theirs, annotations, ...listing }
 }
 
 const RESERVED = ['io.modelcontextprotocol/', 'modelcontextprotocol.io/', 'longcall/'];
+const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 /** Reserved, and meant for whoever does the work all the same. */
-const PASSED_ON: ReadonlySet<string> = new Set(['io.modelcontextprotocol/logLevel']);
+const PASSED_ON: ReadonlySet<string> = new Set([LOG_LEVEL]);
+
+const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return LOG_LEVELS.some((level) => level === value);
+}
+
+/** The level of messages that a request of 2026-07-28 wants to hear; without one it hears none. @param meta its `_meta` */
+export function logLevelIn(meta: JsonObject): LogLevel | undefined {
+  const level = meta[LOG_LEVEL];
+  return isLogLevel(level) ? level : undefined;
+}
+
+/** The `_meta` of a request that wants to hear messages of a level; before 2026-07-28, levels are set for a whole session. */
+export function withLogLevel(meta: JsonObject, level: LogLevel | undefined): JsonObject {
+  return level === undefined ? meta : { ...meta, [LOG_LEVEL]: level };
+}
 
 /** Of the `_meta` of a request: what is its sender's own, and for whoever answers in the end. */
 export function relayedMeta(meta: unknown): JsonObject {

@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { createMcpHandler, type McpServer as McpServerV2 } from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
 import type { GatewayConfig, ToolPolicy, UpstreamConfig, UpstreamTarget } from '../../src/gateway/config/types.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
@@ -68,6 +70,27 @@ export async function plainServer(make: () => McpServer): Promise<PlainServer> {
       for (const server of servers.splice(0)) await server.close();
     },
   };
+}
+
+/** A server by the SDK's second version, which speaks 2026-07-28 over HTTP, without tasks. */
+export async function modernServer(make: () => McpServerV2): Promise<{ target: UpstreamTarget; headers: Headers[] }> {
+  const handler = createMcpHandler(make);
+  const headers: Headers[] = [];
+  const http = createServer(
+    getRequestListener((request) => {
+      headers.push(request.headers);
+      return handler.fetch(request);
+    }),
+  );
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  onTestFinished(async () => {
+    http.closeAllConnections();
+    http.close();
+    await handler.close();
+  });
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  return { target: { url, headers: {}, forwardAuthorization: false }, headers };
 }
 
 export function upstream(

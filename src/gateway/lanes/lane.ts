@@ -10,10 +10,18 @@ import {
   type Logger,
   type Principal,
   type Question,
+  Recent,
 } from '../../core/index.ts';
 import type { FrontConnection } from '../../server/front/front.ts';
-import { answerTo, questionTo } from '../../wire/relayed.ts';
+import { answerTo, type LogLevel, questionTo } from '../../wire/relayed.ts';
 import type { SupervisedStdio } from '../upstreams/supervised-stdio.ts';
+
+/** A request of a caller's that is on its way: by it he can be asked, and told what the upstream logs meanwhile. */
+export interface OnItsWay {
+  ask: Asker | undefined;
+  /** Absent where he wants to hear nothing. */
+  log: ((params: JsonObject) => void) | undefined;
+}
 
 /** Asks whoever waits for a call, or is connected. */
 export type Asker = (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
@@ -22,6 +30,9 @@ const LIST_TIMEOUT_MS = 60_000;
 /** An upstream that asks as soon as it is connected is ahead of the client it is connected for. */
 const FOR_SOMEBODY_MS = 10_000;
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
+const LOGGED = 'notifications/message';
+/** Of so many sessions it is remembered which messages they want to hear. */
+const MAX_LEVELS = 1_000;
 
 /**
  * One connection to an upstream, for one principal and for clients that can be asked the same: what one of them may see, or is
@@ -34,13 +45,15 @@ export class Lane {
   readonly link: Link;
   readonly stdio: SupervisedStdio | undefined;
   readonly #logger: Logger;
-  readonly #askers: Asker[] = [];
+  /** In the order in which they came. */
+  readonly #onTheirWay = new Set<OnItsWay>();
+  readonly #levels = new Recent<string, LogLevel>(MAX_LEVELS);
+  #levelSet: LogLevel | undefined;
   readonly #connections = new Set<FrontConnection>();
   readonly #changed: (lane: Lane, method: string, params: JsonObject) => void;
   readonly #clock: Clock;
   #somebody: (() => void)[] = [];
   #listing: Promise<readonly JsonObject[]> | undefined;
-  #inFlight = 0;
   /** While somebody is connected, what its process has in memory is of use. */
   #used: { release(): void } | undefined;
   /** When it was last of use, on the monotonic clock. */
@@ -70,10 +83,13 @@ export class Lane {
     this.#changed = parts.changed;
     link.onNotification((method, params) => {
       if (method === TOOLS_CHANGED) this.#listing = undefined;
-      this.#changed(this, method, params);
+      const newest = method === LOGGED ? [...this.#onTheirWay].findLast(({ log }) => log !== undefined) : undefined;
+      if (newest?.log === undefined) this.#changed(this, method, params);
+      else newest.log(params); // It names no request: all of them here are one caller's.
     });
     link.onReconnect(() => {
       this.#listing = undefined;
+      this.#levelSet = undefined;
       parts.reconnected(this);
       this.#changed(this, TOOLS_CHANGED, {});
     });
@@ -81,7 +97,7 @@ export class Lane {
 
   /** Somebody waits for it, or is connected by it. */
   get busy(): boolean {
-    return this.#inFlight > 0 || this.#connections.size > 0;
+    return this.#onTheirWay.size > 0 || this.#connections.size > 0;
   }
 
   get connections(): ReadonlySet<FrontConnection> {
@@ -97,17 +113,30 @@ export class Lane {
     return this.#listing;
   }
 
-  /** While a request of a caller's is on its way, he can be asked. */
-  async during<Result>(asker: Asker | undefined, work: () => Promise<Result>): Promise<Result> {
-    this.#inFlight += 1;
-    if (asker !== undefined) this.#askers.push(asker);
+  async during<Result>(request: OnItsWay, work: () => Promise<Result>): Promise<Result> {
+    this.#onTheirWay.add(request);
     this.#arrived();
     try {
       return await work();
     } finally {
-      this.#inFlight -= 1;
-      if (asker !== undefined) this.#askers.splice(this.#askers.lastIndexOf(asker), 1);
+      this.#onTheirWay.delete(request);
     }
+  }
+
+  /** Which messages of an upstream of 2026-07-28 a session wants to hear, which says so once; there each request has to. */
+  levelOf(sessionId: string): LogLevel | undefined {
+    return this.#levels.get(sessionId);
+  }
+
+  setLevelOf(sessionId: string, level: LogLevel): void {
+    this.#levels.set(sessionId, level);
+  }
+
+  /** Before 2026-07-28, what an upstream logs is set once for all requests. */
+  async wantLevel(level: LogLevel): Promise<void> {
+    if (this.#levelSet === level || this.link.era === 'modern' || this.link.capabilities.logging === undefined) return;
+    this.#levelSet = level;
+    await this.link.request('logging/setLevel', { level });
   }
 
   join(connection: FrontConnection): void {
@@ -135,7 +164,7 @@ export class Lane {
 
   #asker(): Asker | undefined {
     const connected = [...this.#connections].flatMap(({ ask }) => ask ?? []);
-    return this.#askers.at(-1) ?? connected.at(-1);
+    return [...this.#onTheirWay].findLast(({ ask }) => ask !== undefined)?.ask ?? connected.at(-1);
   }
 
   #arrived(): void {

@@ -1,9 +1,18 @@
 import { RemoteRefusedError, RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Answer, JsonObject, Question, RpcErrorObject } from '../../core/index.ts';
 import type { FrontCall } from '../../server/front/front.ts';
-import { askForPages, type Era, pagesNeeded, relayedError, relayedResult, roundIn } from '../../wire/relayed.ts';
+import {
+  askForPages,
+  type Era,
+  logLevelIn,
+  pagesNeeded,
+  relayedError,
+  relayedResult,
+  roundIn,
+  withLogLevel,
+} from '../../wire/relayed.ts';
 import { encodeResponses, encodeRound } from '../../wire/rev2026-07-28/client.ts';
-import { askBy, type Lane } from '../lanes/lane.ts';
+import { askBy, type Lane, type OnItsWay } from '../lanes/lane.ts';
 
 /** A server that asks before every answer will ask for ever. */
 const MAX_ROUNDS = 10;
@@ -26,7 +35,9 @@ export async function passOn(
   call: FrontCall,
   { timeoutMs }: { timeoutMs?: number | undefined } = {},
 ): Promise<JsonObject> {
-  const { era: to, signal, onProgress, meta, ask } = call;
+  const { era: to, signal, onProgress, sessionId } = call;
+  const bySession = to === 'legacy' && lane.link.era === 'modern';
+  const meta = bySession ? withLogLevel(call.meta, lane.levelOf(sessionId)) : call.meta;
   const own = Object.keys(meta).length > 0 ? { _meta: meta } : {};
   const send = (round: JsonObject): Promise<JsonObject> =>
     lane.link.request(
@@ -34,8 +45,10 @@ export async function passOn(
       { ...params, ...round, ...own },
       { signal, ...(onProgress && { onProgress }), ...(timeoutMs !== undefined && { timeoutMs }) },
     );
-  return lane.during(ask, async () => {
+  return lane.during(onItsWay(call), async () => {
     try {
+      const level = to === 'modern' ? logLevelIn(meta) : undefined;
+      if (level !== undefined) await lane.wantLevel(level);
       let result = await send(lane.link.era === 'modern' ? call.round : {});
       if (to === 'legacy' && ASKING.has(method)) result = await answered(result, send, call);
       return relayedResult(method, result, to);
@@ -46,6 +59,13 @@ export async function passOn(
       throw told(error, lane, to);
     }
   });
+}
+
+/** What is logged meanwhile goes the way of the answer: to whom wants to hear it, which on 2026-07-28 each request says. */
+function onItsWay({ ask, era, meta, notify }: FrontCall): OnItsWay {
+  const hears = era === 'legacy' || logLevelIn(meta) !== undefined;
+  const log = (params: JsonObject): void => void notify('notifications/message', params).catch(() => {}); // It is gone.
+  return { ask, log: hears ? log : undefined };
 }
 
 /** A client of a session is asked by requests what its upstream asks by answers. */

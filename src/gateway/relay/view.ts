@@ -1,6 +1,7 @@
 import { RemoteRefusedError } from '../../client/remote-errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import type { FrontCall, FrontTool, FrontView } from '../../server/front/front.ts';
+import { isLogLevel } from '../../wire/relayed.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { passOn, rpcError } from './direct.ts';
 
@@ -54,8 +55,12 @@ const methods: Record<string, Serve> = {
     return passOn(of.lane, 'completion/complete', { ...paramsOf(call), ref: { ...ref, name } }, call);
   },
   'logging/setLevel': async (behind, call) => {
+    const { level } = call.params;
+    if (!isLogLevel(level)) throw invalid('params.level: expected a level of logging');
     for (const { lane } of behind) {
-      if (offers(lane, 'logging')) await passOn(lane, 'logging/setLevel', paramsOf(call), call);
+      if (!offers(lane, 'logging')) continue;
+      if (lane.link.era === 'modern') lane.setLevelOf(call.sessionId, level);
+      else await passOn(lane, 'logging/setLevel', paramsOf(call), call);
     }
     return {};
   },

@@ -5,22 +5,27 @@ import { invalidParams } from '../../wire/errors.ts';
 import { relayedMeta, relayedRound } from '../../wire/relayed.ts';
 import * as v25 from '../../wire/rev2025-11-25/index.ts';
 import { earlierRounds } from '../../wire/rev2026-07-28/index.ts';
+import { type Mirrored, mirroredArguments, mirrorFault } from '../../wire/rev2026-07-28/mirrored.ts';
 import { hosting } from '../attach.ts';
 import { type Caller, callerOf, sessionIdOf } from '../caller.ts';
 import type { Host } from '../host.ts';
 import type { ServingParts } from '../parts.ts';
 import { answerTo, asThrown } from '../rpc-error.ts';
-import type { ServerContext, Transport } from '../sdk.ts';
+import type { RequestId, ServerContext, Transport } from '../sdk.ts';
 import { sessionKnowsTasks } from '../tool-view.ts';
 import { askOn } from './asking.ts';
 import type { FrontCall, FrontConnection, FrontView } from './front.ts';
 import type { FrontServer } from './front-server.ts';
+import { refuseWith } from './http-status.ts';
 import { introduce, sessionCaller } from './introduction.ts';
 import { callOwn, listingOf, type OwnResource, type Registered, withOwnTemplates } from './own-things.ts';
 
 /** Lets anything through. */
 const ANY = { '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) } } as const;
 type Handled = Record<string, unknown>;
+const METHOD_NOT_FOUND = -32_601;
+/** By listing: those of an upstream are the same objects until it lists them anew. */
+const mirrored = new WeakMap<JsonObject, readonly Mirrored[]>();
 
 /**
  * A server of the official SDK that others stand behind. Their lists, results and errors go out as they are: nothing of them
@@ -35,6 +40,13 @@ export function frontHost({ server, front }: FrontServer): Host {
   const parts = (): ServingParts => {
     if (serving === undefined) throw new Error('the server serves nothing yet');
     return serving;
+  };
+  /** Past the SDK, which holds what is told against capabilities of this server, and would refuse what others log. */
+  const tell = (method: string, params: JsonObject, related: { relatedRequestId?: RequestId } = {}): Promise<void> => {
+    const given = Object.keys(params).length > 0 ? { params } : {};
+    return parts()
+      .transport()
+      .send({ jsonrpc: '2.0', method, ...given }, related);
   };
   const caller = (ctx: ServerContext): Caller => callerOf(ctx, parts().peer, parts().principalOf);
   const viewOf = (ctx: ServerContext): Promise<FrontView> => look(caller(ctx), authorizationOf(ctx));
@@ -73,6 +85,12 @@ export function frontHost({ server, front }: FrontServer): Host {
     );
     if (tool === undefined && own !== undefined) return callOwn(name, own, args, ctx);
     if (tool === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
+    const headers = parts().peer.era === 'modern' ? ctx.http?.req?.headers : undefined;
+    const fault = headers === undefined ? undefined : mirrorFault(mirroredBy(tool.listing), args, headers);
+    if (fault !== undefined) {
+      refuseWith(400, ctx.http?.req);
+      throw asThrown(fault);
+    }
     if (tool.relay !== undefined) {
       if (parts().peer.era === 'legacy' && v25.keptTask(ctx.mcpReq._meta) !== undefined) {
         throw asThrown(v25.methodNotFound(`tool ${name} never runs as a task; call it without a task`));
@@ -107,7 +125,8 @@ export function frontHost({ server, front }: FrontServer): Host {
       caller: caller(ctx),
       authorization: authorizationOf(ctx),
       sessionId: sessionIdOf(peer),
-      meta: relayedMeta(ctx.mcpReq._meta),
+      // The SDK takes what is the protocol's out of it, the level of what is to be logged too.
+      meta: relayedMeta({ ...(ctx.mcpReq.envelope as JsonObject | undefined), ...ctx.mcpReq._meta }),
       round: relayedRound(answers, state),
       signal: ctx.mcpReq.signal,
       ...(token !== undefined && {
@@ -116,7 +135,7 @@ export function frontHost({ server, front }: FrontServer): Host {
           ctx.mcpReq.notify({ method: 'notifications/progress', params: told }).catch(() => {}); // It is gone.
         },
       }),
-      notify: (method, told) => ctx.mcpReq.notify({ method, params: told }),
+      notify: (method, told) => tell(method, told, related),
       ...(peer.era === 'legacy' && {
         ask: (method: string, asked: JsonObject, signal: AbortSignal) => askOn(server, method, asked, signal, related),
       }),
@@ -143,13 +162,15 @@ export function frontHost({ server, front }: FrontServer): Host {
     } catch (error) {
       if (ctx.mcpReq.signal.aborted) throw error; // Nobody is there to be answered.
       const told = answerTo(error, method, parts().tasks);
+      // The error of a tool is the tool's, whatever its code.
+      if (told.code === METHOD_NOT_FOUND && method !== 'tools/call') refuseWith(404, ctx.http?.req);
       return parts().outbox.standIn({ error: told }, ctx.mcpReq.signal) as never;
     }
   };
 
   const lasting = ({ peer }: ServingParts): FrontConnection => ({
     sessionId: () => sessionIdOf(peer),
-    notify: (method, params) => server.notification({ method, params } as never),
+    notify: (method, params) => tell(method, params),
     ...(peer.era === 'legacy' && {
       ask: (method: string, params: JsonObject, signal: AbortSignal) => askOn(server, method, params, signal),
     }),
@@ -207,6 +228,12 @@ export function frontHost({ server, front }: FrontServer): Host {
     hears: () => true,
     isToolResult: (value) => isJsonObject(value) && Array.isArray(value.content),
   };
+}
+
+function mirroredBy(listing: JsonObject): readonly Mirrored[] {
+  const known = mirrored.get(listing) ?? mirroredArguments(listing.inputSchema);
+  mirrored.set(listing, known);
+  return known;
 }
 
 function knowsTasks({ peer }: ServingParts): boolean {

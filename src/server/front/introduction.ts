@@ -60,23 +60,25 @@ export function introduce(transport: Transport, viewOf: ViewOf, parts: ServingPa
     const asked = id === undefined ? undefined : asking.get(id);
     if (id === undefined || asked === undefined) return send(message, options);
     asking.delete(id);
-    return send(await introduced(message, asked, viewOf, parts), options);
+    // What the SDK refuses it refuses at once, and HTTP is told so.
+    if (!('result' in message)) return send(message, options);
+    return send(await introduced(message, message.id, asked, viewOf, parts), options);
   };
 }
 
 async function introduced(
   message: JSONRPCMessage,
+  id: RequestId,
   { who, authorization }: Asking,
   viewOf: ViewOf,
   { tasks, peer }: ServingParts,
 ): Promise<JSONRPCMessage> {
-  if (!('result' in message)) return message;
   try {
     const caller = who();
     if (caller === undefined) return message;
     return introducing(message, (await viewOf(caller, authorization)).portrait, peer.era) as JSONRPCMessage;
   } catch (error) {
-    return { jsonrpc: '2.0', id: message.id, error: answerTo(error, 'initialize', tasks) };
+    return { jsonrpc: '2.0', id, error: answerTo(error, 'initialize', tasks) };
   }
 }
 
