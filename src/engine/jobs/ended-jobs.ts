@@ -96,6 +96,7 @@ export async function jobOfEnded<Args, Ref extends JsonValue>(
     idempotencyKey: keyOfStart(taskId, place, number),
     signal: new AbortController().signal,
     traceparent: undefined,
+    prepared: undefined,
     now,
     log: () => {}, // It takes no lines any more.
   };
