@@ -26,7 +26,8 @@ export function answerTo(method: string, params: Json, folder: string): Json {
       return { roots: [{ uri: pathToFileURL(folder).href, name: 'the folder' }] };
     case 'sampling/createMessage': {
       const said = JSON.stringify(params['messages']).length > 0 ? 'A haiku about tasks.' : '';
-      return { role: 'assistant', model: 'a-model', stopReason: 'endTurn', content: { type: 'text', text: said } };
+      // In the order of the schema: servers print it, and the order of members means nothing.
+      return { role: 'assistant', content: { type: 'text', text: said }, model: 'a-model', stopReason: 'endTurn' };
     }
     case 'elicitation/create':
       return params['mode'] === 'url' ? { action: 'accept' } : { action: 'accept', content: formFor(params) };

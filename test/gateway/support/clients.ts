@@ -280,10 +280,15 @@ class PeerV1 implements Peer {
     const { tasks } = this.#client.experimental;
     const options = { ...patience, task: {} };
     const stream = tasks.callToolStream({ name, arguments: args }, ResultSchema as never, options);
+    let task: { taskId: string; status: string } | undefined;
     for await (const message of stream) {
       if (message.type === 'taskCreated') this.tasks += 1;
+      if (message.type === 'taskCreated' || message.type === 'taskStatus') task = message.task;
       if (message.type === 'result') return { result: message.result as Json };
-      if (message.type === 'error') return asError(message.error);
+      if (message.type !== 'error') continue;
+      // All that the stream says of a task without success is its status; what it came to has to be asked for.
+      if (task?.status !== 'failed') return asError(message.error);
+      return answered(tasks.getTaskResult(task.taskId, ResultSchema as never, patience) as Promise<Json>);
     }
     throw new Error('the stream ended without an outcome');
   }

@@ -27,7 +27,10 @@ export interface Side {
 }
 
 export interface Difference {
+  /** What was asked. */
   what: string;
+  /** Where in the answer. */
+  at: string;
   direct: unknown;
   through: unknown;
 }
@@ -75,8 +78,9 @@ export async function compare(comparison: Comparison): Promise<Compared> {
     const normal = (answer: unknown, side: Side): unknown =>
       normalisations.reduce((value, { apply }) => apply(value, side), answer);
     compared.answers += 1;
-    const [a, b] = [normal(one, direct), normal(other, through)];
-    if (!isDeepStrictEqual(a, b)) compared.differences.push({ what, direct: a, through: b });
+    for (const found of differing(normal(one, direct), normal(other, through), '')) {
+      compared.differences.push({ what, ...found });
+    }
   };
   try {
     settle('instructions', peers.direct.instructions(), peers.through.instructions());
@@ -101,6 +105,17 @@ export async function compare(comparison: Comparison): Promise<Compared> {
   } finally {
     await Promise.all([peers.direct.close(), peers.through.close(), tasking?.close()]);
   }
+}
+
+/** The smallest parts of two answers that are not the same. */
+function differing(direct: unknown, through: unknown, at: string): Omit<Difference, 'what'>[] {
+  if (isDeepStrictEqual(direct, through)) return [];
+  const both = [direct, through];
+  const comparable = both.every((one) => typeof one === 'object' && one !== null);
+  const lists = both.map((one) => Array.isArray(one));
+  if (!comparable || lists[0] !== lists[1]) return [{ at, direct, through }];
+  const names = new Set(both.flatMap((one) => Object.keys(one as Json)));
+  return [...names].flatMap((name) => differing((direct as Json)[name], (through as Json)[name], `${at}/${name}`));
 }
 
 /** All pages of a list; an error where the server has no such list. */
