@@ -36,7 +36,7 @@ export const caseKinds = {
   transport: numbers(86, 88),
   timeouts: numbers(89, 95),
   'ids/idempotency': numbers(96, 101),
-  'process supervision': numbers(106, 107),
+  'process supervision': numbers(102, 107),
   'agent behaviour': numbers(108, 114),
 };
 
@@ -158,6 +158,14 @@ const rows: readonly Row[] = [
   ['C-100', 'ids/idempotency', 'Wrong CI run adopted',
     later('G', 'It comes with the adapters for job systems.')],
   ['C-101', 'ids/idempotency', 'Reading the result consumes it', tested],
+  ['C-102', 'process supervision', 'Launcher killed, real process lives on',
+    partly('G', 'Commands that are tools have to show it too.')],
+  ['C-103', 'process supervision', 'Signal sent to a recycled pid',
+    partly('G', 'It comes with tasks that are processes.')],
+  ['C-104', 'process supervision', 'Child inherits the protocol pipes',
+    partly('G', 'Commands that are tools have to show it too.')],
+  ['C-105', 'process supervision', 'Unread stderr pipe deadlocks the child',
+    partly('G', 'Commands that are tools have to show it too.')],
   ['C-106', 'process supervision', 'Server outlives its host', tested],
   ['C-107', 'process supervision', 'Stop leaves rows active', tested],
   ['C-108', 'agent behaviour', 'Advice to wait is ignored', tested],

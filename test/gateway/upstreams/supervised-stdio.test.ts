@@ -1,9 +1,12 @@
 import { tmpdir } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { familyOf } from '../../../src/adapters/processes/process-family.ts';
 import { identify, type ProcessIdentity } from '../../../src/adapters/processes/process-table.ts';
 import { connectRemote } from '../../../src/client/index.ts';
 import { ManualClock } from '../../../src/testing/index.ts';
 import { settle } from '../../support/engine.ts';
+import { scratchFolder } from '../../support/stores.ts';
 import { alive, call, FIXTURE, supervised } from './support.ts';
 
 // Real processes, really killed. Their graces are short, so that the stubborn ones do not hold the tests up.
@@ -156,6 +159,23 @@ describe('the end of a server', () => {
     expect(alive(children)).toHaveLength(2);
     await remote[Symbol.asyncDispose]();
     expect(alive([...processes, ...children])).toEqual([]);
+  });
+
+  it('takes a server with it that npx started, and the shell in between [C-102]', async () => {
+    const home = scratchFolder();
+    onTestFinished(home.remove);
+    const { processes, connect } = supervised([], {
+      command: 'npx',
+      args: ['--no-install', 'mcp-server-everything', 'stdio'],
+      cwd: join(import.meta.dirname, '..', '..', '..'),
+      env: { HOME: home.path },
+    });
+    const remote = await connect();
+    expect(await call(remote, 'echo', { message: 'by npx' })).toBe('Echo: by npx');
+    const family = familyOf(processes[0] as ProcessIdentity);
+    expect(family.length).toBeGreaterThan(1);
+    await remote[Symbol.asyncDispose]();
+    expect(alive(family)).toEqual([]);
   });
 
   it('is that of the server behind a launcher, when only the launcher was killed [C-102]', async () => {
