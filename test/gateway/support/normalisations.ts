@@ -23,13 +23,13 @@ function inResult(change: (result: Json) => Json): Normalisation['apply'] {
   };
 }
 
-export const folders: Normalisation = {
+const folders: Normalisation = {
   name: 'folders',
   why: 'each side works in a temporary folder of its own',
   apply: inTexts((text, folder) => text.replaceAll(realpathSync(folder), '<folder>').replaceAll(folder, '<folder>')),
 };
 
-export const times: Normalisation = {
+const times: Normalisation = {
   name: 'times',
   why: 'files are made, and texts written, at different times',
   apply: inTexts((text) =>
@@ -44,7 +44,7 @@ function isTextInBlob(text: string): boolean {
   return text.startsWith(Buffer.from('Resource ').toString('base64'));
 }
 
-export const ids: Normalisation = {
+const ids: Normalisation = {
   name: 'ids',
   why: 'ids of tasks and questions are random, and sessions are counted from somebody else',
   apply: inTexts((text) =>
@@ -55,7 +55,7 @@ export const ids: Normalisation = {
   ),
 };
 
-export const ports: Normalisation = {
+const ports: Normalisation = {
   name: 'ports',
   why: 'servers that are compared over HTTP listen on a port each, which their environment says',
   apply: inTexts((text) => text.replace(/("PORT": ")\d+/g, '$1<port>')),
@@ -63,7 +63,7 @@ export const ports: Normalisation = {
 
 const STAMPS = ['io.modelcontextprotocol/related-task', 'io.modelcontextprotocol/serverInfo'];
 
-export const stamps: Normalisation = {
+const stamps: Normalisation = {
   name: 'stamps',
   why: 'revisions mark their results: which server, which task, and that they are complete',
   apply: inResult(({ resultType, _meta, ...result }) => {
@@ -77,7 +77,7 @@ export const stamps: Normalisation = {
   }),
 };
 
-export const hints: Normalisation = {
+const hints: Normalisation = {
   name: 'hints',
   why: '2026-07-28 says how long an answer may be kept',
   apply: inResult(({ ttlMs: _ttl, cacheScope: _scope, ...result }) => result),
