@@ -45,6 +45,18 @@ export async function runFront(options: FrontOptions): Promise<void> {
   await new FrontRun({ ...options, folder: privateFolder(options.folder) }).run();
 }
 
+/**
+ * The same on this process's stdin and stdout. Soon afterwards the process ends, also where its host leaves unread what is
+ * written already.
+ */
+export async function runStdioFront(options: Omit<FrontOptions, 'input' | 'output'>): Promise<void> {
+  try {
+    await runFront({ ...options, input: process.stdin, output: process.stdout });
+  } finally {
+    setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
+  }
+}
+
 class FrontRun {
   readonly #options: FrontOptions;
   readonly #conversation = new Conversation();

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/core/index.ts';
 import type { DaemonBackend } from '../../../src/gateway/daemon/backend.ts';
 import { connectDaemon } from '../../../src/gateway/daemon/connect.ts';
 import { daemonStatus, killDaemon, stopDaemon } from '../../../src/gateway/daemon/control.ts';
 import { type Daemon, type DaemonOptions, startDaemon } from '../../../src/gateway/daemon/daemon.ts';
+import { runFront } from '../../../src/gateway/daemon/front.ts';
 import type { Hello } from '../../../src/gateway/daemon/hello.ts';
 import { privateFolder } from '../../../src/gateway/daemon/private-folder.ts';
 import { reachDaemon } from '../../../src/gateway/daemon/reach.ts';
@@ -241,6 +243,28 @@ describe('a front', () => {
       code: 'DAEMON_UNTRUSTED',
       message: expect.stringContaining(join(folder, 'secret')),
     });
+  });
+
+  it('gives up when daemons end under it again and again', async () => {
+    const { folder, served } = await aDaemon({
+      open: async () => ({
+        serve(hello, { input }) {
+          served.push(hello);
+          input.once('data', () => input.destroy());
+          return { closed: new Promise(() => {}), close: async () => {} };
+        },
+        busy: async () => false,
+        status: async () => ({}),
+        close: async () => {},
+      }),
+    });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const ended = runFront({ ...here, ...none, folder, hello: aHello(), input, output });
+    // A session is taken up again each time, which is when the next one ends.
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host' } };
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    await expect(ended).rejects.toMatchObject({ code: 'DAEMON_LOST', message: expect.stringContaining('daemon.log') });
+    expect(served).toHaveLength(6);
   });
 
   it('finds no daemon in a folder that is not its own', async () => {

@@ -2,12 +2,12 @@
 import { fileURLToPath } from 'node:url';
 import { systemClock, systemRandom } from '../../../src/core/index.ts';
 import { daemonCommandLine } from '../../../src/gateway/daemon/command-line.ts';
-import { runFront } from '../../../src/gateway/daemon/front.ts';
+import { runStdioFront } from '../../../src/gateway/daemon/front.ts';
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const { folder, version, command = daemonCommandLine(main, folder), hello } = JSON.parse(process.argv[2] as string);
 try {
-  await runFront({
+  await runStdioFront({
     folder,
     version,
     command,
@@ -15,8 +15,6 @@ try {
     env: process.env,
     clock: systemClock,
     random: systemRandom,
-    input: process.stdin,
-    output: process.stdout,
   });
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);

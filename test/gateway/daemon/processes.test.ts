@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { identify } from '../../../src/adapters/processes/process-table.ts';
 import { until } from '../../integration/processes.ts';
 import { validated } from '../../server/peer.ts';
-import type { Json } from '../../support/messages.ts';
-import { aHello, aPlace, frontHere, frontThere, gone, killed } from './support.ts';
+import { type Json, request } from '../../support/messages.ts';
+import { aHello, aPlace, frontArguments, frontHere, frontThere, gone, killed } from './support.ts';
 
 const textOf = ({ result }: { result: Json }) => (result['content'] as { text: string }[])[0]!.text;
 
@@ -77,6 +80,20 @@ describe('a daemon that is killed', () => {
     expect(textOf(done as { result: Json })).toBe('went on: accept');
   });
 
+  it('by its operator is replaced when a host has something to say, and not before', async () => {
+    const place = aPlace();
+    const { peer } = frontHere(place.options(), validated());
+    await peer.initialize();
+    await until('the session is known', () => place.notes('initialized')[0]);
+    const { process: first } = place.record();
+    process.kill(first!.pid, 'SIGTERM');
+    await gone(first!);
+    expect(place.notes('pid')).toHaveLength(1);
+    const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'pid', arguments: {} } };
+    expect(textOf((await peer.ask(call)) as { result: Json })).toBe(String(place.record().pid));
+    expect(place.notes('up')).toHaveLength(2);
+  });
+
   it('with all its fronts leaves nothing that keeps the next from starting', async () => {
     const place = aPlace();
     const validator = validated();
@@ -105,6 +122,37 @@ describe('a host', () => {
     await front.ended;
     process.kill(pid, 'SIGHUP'); // As the terminal that it was started from would.
     expect(textOf(await other.peer.call('pid', {}, {}))).toBe(String(pid));
+  });
+
+  it('that is killed takes its front with it, and no other [C-106]', async () => {
+    const place = aPlace();
+    const other = frontHere(place.options(), validated());
+    await other.peer.call('pid', {}, {});
+    const line = JSON.stringify(request(1, 'tools/list', {}));
+    const script = `const { spawn } = require('node:child_process');
+      const front = spawn(process.execPath, ${JSON.stringify(frontArguments(place.options()))}, { stdio: ['pipe', 'pipe', 'inherit'] });
+      front.stdin.write(${JSON.stringify(`${line}\n`)});
+      front.stdout.once('data', () => console.log(front.pid));`;
+    const host = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [pid] = (await once(host.stdout, 'data')) as [Buffer];
+    const front = identify(Number(String(pid)));
+    host.kill('SIGKILL');
+    await gone(front!);
+    expect(textOf(await other.peer.call('pid', {}, {}))).toBe(String(place.record().pid));
+  });
+
+  it('that stops reading and hangs up ends its front all the same [C-106]', async () => {
+    const place = aPlace();
+    const args = frontArguments(place.options());
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    for (let id = 0; id < 500; id += 1) child.stdin.write(`${JSON.stringify(request(id, 'tools/list', {}))}\n`);
+    const text = await new Promise<string>((resolve) => child.stdout.once('data', (chunk) => resolve(String(chunk))));
+    child.stdout.pause();
+    expect(text).toContain('"result"');
+    child.stdin.end();
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(0);
   });
 
   it('that closes stdin ends its front, and the idle daemon goes with nothing left behind [C-106]', async () => {

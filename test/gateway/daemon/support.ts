@@ -108,13 +108,19 @@ export interface FarFront {
   ended: Promise<number | string>;
 }
 
+export function frontArguments(place: object, hello: Hello = aHello()): string[] {
+  return ['--import', tsx, here('front-process.ts'), JSON.stringify({ ...place, hello })];
+}
+
 export function frontThere(
   place: Pick<FrontOptions, 'folder' | 'version' | 'env'> & Partial<Pick<FrontOptions, 'command'>>,
   validator: WireValidator,
   hello: Hello = aHello(),
 ): FarFront {
-  const args = ['--import', tsx, here('front-process.ts'), JSON.stringify({ ...place, hello })];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const child = spawn(process.execPath, frontArguments(place, hello), {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
