@@ -1,8 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { systemClock, systemRandom } from '../../core/index.ts';
 import { stopOnSignals } from '../../engine/index.ts';
 import { daemonCommandLine } from '../../gateway/daemon/command-line.ts';
-import { runFront } from '../../gateway/daemon/front.ts';
+import { runStdioFront } from '../../gateway/daemon/front.ts';
 import { daemonFolder, privateFolder } from '../../gateway/daemon/private-folder.ts';
 import { type Gateway, openGateway } from '../../gateway/gateway.ts';
 import type { WrapSpec } from '../../gateway/wrapped.ts';
@@ -34,14 +33,12 @@ export async function wrap(
 
 /** A host ends the servers that it started when it ends itself; the daemon goes on. */
 async function front(spec: WrapSpec, folder: string): Promise<void> {
-  await runFront({
+  await runStdioFront({
     folder,
     hello: { spec, folder: process.cwd() },
     version: version(),
-    command: daemonCommandLine(fileURLToPath(new URL('../main.js', import.meta.url)), folder),
+    command: daemonCommandLine(process.argv[1] ?? '', folder), // As this process was started itself.
     env: process.env,
-    input: process.stdin,
-    output: process.stdout,
     clock: systemClock,
     random: systemRandom,
   });

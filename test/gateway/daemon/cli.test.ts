@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -13,6 +14,7 @@ import type { Hello } from '../../../src/gateway/daemon/hello.ts';
 import { readRecord } from '../../../src/gateway/daemon/record.ts';
 import { until } from '../../integration/processes.ts';
 import { validated } from '../../server/peer.ts';
+import { LinePeer } from '../../support/line-peer.ts';
 import type { Json } from '../../support/messages.ts';
 import { aPlace, frontHere, frontThere } from './support.ts';
 
@@ -89,6 +91,22 @@ describe('longcall daemon', () => {
     const log = readFileSync(`${folder}/daemon.log`, 'utf8');
     expect(log).not.toContain('hello');
     expect(log).not.toContain(everything);
+  }, 60_000);
+
+  it('is what `longcall wrap` starts for a host, and goes on when that is over', async () => {
+    const { folder } = aPlace();
+    const words = ['wrap', '--state', folder, '--', process.execPath, everything, 'stdio'];
+    const child = spawn(process.execPath, ['--import', tsx, main, ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const peer = new LinePeer({ input: child.stdout, output: child.stdin }, validated());
+    await peer.send('tools/list', {}, {});
+    const called = await peer.call('echo', { message: 'hello' }, {});
+    expect(called).toMatchObject({ result: { content: [{ type: 'text', text: 'Echo: hello' }] } });
+    child.stdin.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    const status = await json('daemon', 'status', '--state', folder);
+    expect(status).toMatchObject({ running: true, fronts: [], gateway: { openTasks: 0 } });
+    expect(await json('daemon', 'stop', '--now', '--state', folder)).toMatchObject({ killed: status['pid'] });
   }, 60_000);
 
   it('ends by itself with what it has started, once nobody needs it [C-106]', async () => {
