@@ -4,10 +4,12 @@ import { isJsonObject, type Logger, type ToolHints } from '../core/index.ts';
 
 interface Known extends ToolHints {
   slow?: true;
+  onlyTask?: true;
 }
 
 /**
- * What is known of tools of upstreams, kept in a file: which were seen to be slow, and what their annotations say, so that tasks
+ * What is known of tools of upstreams, kept in a file: which were seen to be slow, which run
+ * as tasks only, and what their annotations say, so that tasks
  * can go on before their upstream is there again. It grows by what upstreams really have, so it stays small.
  */
 export class KnownTools {
@@ -31,6 +33,15 @@ export class KnownTools {
     return { readOnlyHint, idempotentHint };
   }
 
+  /** Its upstream refuses to run it otherwise. */
+  isOnlyTask(name: string): boolean {
+    return this.#tools.get(name)?.onlyTask === true;
+  }
+
+  foundOnlyTask(name: string): void {
+    if (!this.isOnlyTask(name)) this.#set(name, { ...this.#tools.get(name), onlyTask: true });
+  }
+
   /** @returns false: it was known to be */
   foundSlow(name: string): boolean {
     if (this.isSlow(name)) return false;
@@ -46,7 +57,8 @@ export class KnownTools {
     };
     const same = before?.readOnlyHint === said.readOnlyHint && before?.idempotentHint === said.idempotentHint;
     if (before !== undefined ? same : Object.keys(said).length === 0) return;
-    this.#set(name, { ...(before?.slow === true && { slow: true }), ...said });
+    const { slow, onlyTask } = before ?? {};
+    this.#set(name, { ...(slow === true && { slow }), ...(onlyTask === true && { onlyTask }), ...said });
   }
 
   /** Resolves when all that is known is in the file. */

@@ -1,5 +1,7 @@
 import { isJsonObject, type JsonObject, type ToolHints } from '../core/index.ts';
-import type { FrontAsker, FrontCall, FrontTool } from '../server/front/front.ts';
+import { type FrontAsker, type FrontCall, type FrontTool, TaskNeededError } from '../server/front/front.ts';
+import { withoutTaskHints } from '../wire/relayed.ts';
+import { taskSupportOf } from '../wire/rev2025-11-25/client.ts';
 import type { ToolPolicy, UpstreamConfig } from './config/types.ts';
 import type { KnownTools } from './known-tools.ts';
 import type { Lane } from './lanes/lane.ts';
@@ -15,6 +17,8 @@ interface Served {
   tool: string;
   listing: JsonObject;
   policy: ToolPolicy;
+  /** Its upstream lists it as one that can only run as a task. */
+  onlyTask: boolean;
 }
 
 export interface UpstreamParts extends Omit<LanesParts, 'opened'> {
@@ -88,18 +92,23 @@ export class Upstream {
     const tool = String(listed.name);
     const hints: ToolHints = isJsonObject(listed.annotations) ? listed.annotations : {};
     this.#parts.known.listed(`${this.config.name}/${tool}`, hints);
-    const listing = { ...listed, name: `${this.config.prefix}${tool}` };
-    return { tool, listing, policy: matchPolicy(this.config, tool, hints) };
+    const listing = { ...withoutTaskHints(listed), name: `${this.config.prefix}${tool}` };
+    const policy = matchPolicy(this.config, tool, hints);
+    return { tool, listing, policy, onlyTask: taskSupportOf(listed) === 'required' };
   }
 
   #toolOf(served: Served, lane: Lane, bridged: boolean): FrontTool {
     const { tool, listing, policy } = served;
     const { known } = this.#parts;
-    const isTask = policy.mode === 'task' || (policy.mode === 'auto' && known.isSlow(`${this.config.name}/${tool}`));
+    const name = `${this.config.name}/${tool}`;
+    const wanted = policy.mode === 'task' || (policy.mode === 'auto' && known.isSlow(name));
+    // What cannot run otherwise there is a task here too, whatever is wanted.
+    const onlyTask = (served.onlyTask && lane.server.revision === '2025-11-25') || known.isOnlyTask(name);
+    const isTask = wanted || onlyTask;
     if (!isTask && !bridged) return { listing, relay: (call) => this.#relay(served, lane, call) };
     this.#put(tool, policy);
     if (isTask) this.#keyed.add(`${this.config.prefix}${tool}`);
-    return { listing, task: `${this.config.name}/${tool}` };
+    return { listing, task: name };
   }
 
   #put(tool: string, policy: ToolPolicy): void {
@@ -114,13 +123,21 @@ export class Upstream {
 
   async #relay({ tool, policy }: Served, lane: Lane, call: FrontCall): Promise<JsonObject> {
     const { clock, known, relisted } = this.#parts;
+    const name = `${this.config.name}/${tool}`;
     const began = clock.monotonic();
     const { arguments: args = {} } = call.params;
     try {
       return await passOn(lane, 'tools/call', { name: tool, arguments: args }, call, { timeoutMs: policy.timeoutMs });
+    } catch (error) {
+      if (!(error instanceof TaskNeededError)) throw error;
+      known.foundOnlyTask(name);
+      this.#put(tool, policy);
+      this.#keyed.add(`${this.config.prefix}${tool}`);
+      relisted();
+      throw new TaskNeededError(name);
     } finally {
       const slow = clock.monotonic() - began >= (policy.slowAfterMs ?? SLOW_AFTER_MS);
-      if (policy.mode === 'auto' && slow && known.foundSlow(`${this.config.name}/${tool}`)) relisted();
+      if (policy.mode === 'auto' && slow && known.foundSlow(name)) relisted();
     }
   }
 }

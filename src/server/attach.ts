@@ -62,7 +62,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     companions: new Set(),
     isToolResult: host.isToolResult,
     shownAs: (task) => (host.shownAs === undefined ? task : host.shownAs(task)),
-    offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks) : undefined,
+    offer: serving.firstDraft && era === 'legacy' ? offerOf(tasks, host) : undefined,
   };
   host.begin?.(parts, instance);
   if (!instance.polled) {
@@ -95,7 +95,13 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
 }
 
 /** What the first draft says of what runs as a task here. */
-function offerOf({ tools, prompts, resources }: Tasks): v16.Offer {
+function offerOf({ tools, prompts, resources }: Tasks, host: Host): v16.Offer {
+  if (host.keyed !== undefined) {
+    return {
+      capability: v16.tasksCapability(new Set(['tools/call'])),
+      hinted: { has: (name) => host.keyed?.(name) === true },
+    };
+  }
   const offered = [...tools, ...prompts, ...resources].filter(({ support }) => support !== 'forbidden');
   const methods = new Set(offered.map(({ definition }) => definition.method));
   const names = tools.filter(({ support }) => support !== 'forbidden').map(({ name }) => name);
@@ -126,7 +132,7 @@ export function hosting(
 /** In place, so that the SDK still meets the transport object it made itself; it calls a handler it finds before its own. */
 function watch(transport: Transport, parts: ServingParts, hosted?: (name: string) => boolean): void {
   const { outbox, peer, offer } = parts;
-  const lists = new Map<string | number, ToolView>();
+  const lists = new Map<string | number, () => ToolView>();
   const repeats = new Set<string | number>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
@@ -136,7 +142,7 @@ function watch(transport: Transport, parts: ServingParts, hosted?: (name: string
     const view = id === undefined ? undefined : lists.get(id);
     if (view !== undefined) {
       lists.delete(id as string | number);
-      outgoing = toolsFor(outgoing, view);
+      outgoing = toolsFor(outgoing, view());
     }
     if (peer.era === 'legacy') outgoing = forSession(outgoing, peer.session()?.version, offer);
     return outgoing === undefined ? Promise.resolve() : send(outgoing as JSONRPCMessage, options);
@@ -152,7 +158,10 @@ function watch(transport: Transport, parts: ServingParts, hosted?: (name: string
       v26.keepResponses(message);
       v26.keepRound(message);
     } else v25.keepTask(message);
-    if (isToolListRequest(message)) lists.set(message.id, viewOf(message.params, parts));
+    if (isToolListRequest(message)) {
+      const { id, params } = message;
+      lists.set(id, () => viewOf(params, parts)); // Once the answer is there: it may have made tools known.
+    }
     onmessage?.(message, extra);
   };
 }

@@ -1,6 +1,6 @@
 import { RemoteRefusedError, RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Answer, JsonObject, Question, RpcErrorObject } from '../../core/index.ts';
-import type { FrontCall } from '../../server/front/front.ts';
+import { type FrontCall, TaskNeededError } from '../../server/front/front.ts';
 import {
   askForPages,
   type Era,
@@ -11,7 +11,7 @@ import {
   roundIn,
   withLogLevel,
 } from '../../wire/relayed.ts';
-import { encodeResponses, encodeRound } from '../../wire/rev2026-07-28/client.ts';
+import { asksForTasks, encodeResponses, encodeRound } from '../../wire/rev2026-07-28/client.ts';
 import { askBy, type Lane, type OnItsWay } from '../lanes/lane.ts';
 
 /** A server that asks before every answer will ask for ever. */
@@ -54,6 +54,9 @@ export async function passOn(
       return relayedResult(method, result, to);
     } catch (error) {
       if (signal.aborted) throw error;
+      if (error instanceof RemoteRefusedError && method === 'tools/call' && asksForTasks(error.rpc)) {
+        throw new TaskNeededError(String(params.name));
+      }
       const pages = error instanceof RemoteRefusedError ? pagesNeeded(error.rpc) : [];
       if (to === 'modern' && pages.length > 0 && call.caller.abilities.url === true) return askForPages(pages);
       throw told(error, lane, to);

@@ -14,7 +14,7 @@ import { answerTo, asThrown } from '../rpc-error.ts';
 import type { RequestId, ServerContext, Transport } from '../sdk.ts';
 import { sessionKnowsTasks } from '../tool-view.ts';
 import { askOn } from './asking.ts';
-import type { FrontCall, FrontConnection, FrontView } from './front.ts';
+import { type FrontCall, type FrontConnection, type FrontView, TaskNeededError } from './front.ts';
 import type { FrontServer } from './front-server.ts';
 import { refuseWith } from './http-status.ts';
 import { introduce, sessionCaller } from './introduction.ts';
@@ -64,10 +64,11 @@ export function frontHost({ server, front }: FrontServer): Host {
   const list = async (ctx: ServerContext): Promise<Handled> => {
     const { companions } = parts();
     const { tools: theirs } = await viewOf(ctx);
+    const supports = new Map(parts().tasks.tools.map(({ name, support }) => [name, support]));
     const listed = [...theirs.values()].map(({ listing, task }) => {
-      const execution = task === undefined ? undefined : taskTool(task)?.tool.execution;
-      const { execution: _theirs, ...rest } = listing;
-      return execution === undefined ? rest : { ...rest, execution: { ...execution } };
+      const support = task === undefined ? undefined : supports.get(task);
+      if (support === undefined || parts().peer.era === 'modern') return listing;
+      return { ...listing, execution: { ...v25.toolExecution(support) } };
     });
     const goingOn = [...theirs.values()].some(({ task }) => task !== undefined) ? [...companions] : [];
     const ours = goingOn.filter((name) => !theirs.has(name)).map((name) => listingOf(name, tools.get(name)));
@@ -95,9 +96,23 @@ export function frontHost({ server, front }: FrontServer): Host {
       if (parts().peer.era === 'legacy' && v25.keptTask(ctx.mcpReq._meta) !== undefined) {
         throw asThrown(v25.methodNotFound(`tool ${name} never runs as a task; call it without a task`));
       }
-      return tool.relay(frontCall(params, ctx));
+      try {
+        return await tool.relay(frontCall(params, ctx));
+      } catch (error) {
+        if (!(error instanceof TaskNeededError)) throw error;
+        return callAsTask(name, error.task, args, ctx);
+      }
     }
-    const registered = tool.task === undefined ? undefined : taskTool(tool.task);
+    return callAsTask(name, tool.task, args, ctx);
+  };
+
+  const callAsTask = async (
+    name: string,
+    task: string | undefined,
+    args: JsonObject,
+    ctx: ServerContext,
+  ): Promise<Handled> => {
+    const registered = task === undefined ? undefined : taskTool(task);
     if (registered === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
     return callOwn(name, registered, args, ctx);
   };

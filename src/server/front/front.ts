@@ -10,9 +10,22 @@ export interface FrontTool {
   task?: string;
   /**
    * Answers a call without a task. One of the two is there.
+   * @throws {TaskNeededError} where the other server turns out to run it as a task only; nothing was done
    * @throws an error with an integer `code`: the JSON-RPC error that the call is answered with
    */
   relay?: (call: FrontCall) => Promise<JsonObject>;
+}
+
+/** The call was refused because it can only be a task. */
+export class TaskNeededError extends Error {
+  override readonly name = 'TaskNeededError';
+  /** The tool of ours that does the work as one. */
+  readonly task: string;
+
+  constructor(task: string) {
+    super(`${task} runs as a task only`);
+    this.task = task;
+  }
 }
 
 /** A request that another server is to answer. */

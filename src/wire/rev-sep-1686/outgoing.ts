@@ -5,7 +5,7 @@ export interface Offer {
   /** The `tasks` capability; `undefined` where nothing runs as a task. */
   capability: JsonObject | undefined;
   /** Tools that are expected to be called as tasks. */
-  hinted: ReadonlySet<string>;
+  hinted: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { open, type Row } from './row.ts';
+import { claimed, open, type Row } from './row.ts';
 
 /** Duties of a gateway between the revisions: ours, not in any specification, so all count as musts. */
 // biome-ignore format: two lines a requirement read like the table they are.
@@ -9,9 +9,9 @@ export const gatewayDuties: readonly Row[] = [
     "Own downstream ids with at least 122 random bits (G2, G3); for G1 the client's id, namespaced by principal"],
   ['GW-03', 'M', open('F'), 'GW',
     'Render state per generation of the *asking* request, never of the creating one'],
-  ['GW-04', 'M', open('F'), 'GW',
+  ['GW-04', 'M', claimed, 'GW',
     'Upstream G2 `failed`: fetch `tasks/result` before telling G1/G3, to tell `isError` from a JSON-RPC error'],
-  ['GW-05', 'M', open('F'), 'GW',
+  ['GW-05', 'M', claimed, 'GW',
     'Downstream G2: `isError` becomes `failed`; downstream G1/G3: `completed`'],
   ['GW-06', 'M', open('F'), 'GW',
     'Upstream G1/G2 input, G3 downstream: hold `tasks/result` open, park the requests, show them under fresh keys'],
@@ -29,11 +29,11 @@ export const gatewayDuties: readonly Row[] = [
     'Downstream G1: created notification once the upstream handle is stored; the original request answered at the end'],
   ['GW-13', 'M', open('F'), 'GW',
     'Cache terminal results itself when the downstream retention promise outlasts the upstream one'],
-  ['GW-14', 'M', open('F'), 'GW',
+  ['GW-14', 'M', claimed, 'GW',
     'Strip `resultType` and modern `_meta` towards legacy; add `resultType:"complete"` towards modern, also inlined'],
   ['GW-15', 'M', open('F'), 'GW',
     'Strip related-task `_meta` towards G3; switch its prefix between G1 and G2; rewrite the id in it'],
-  ['GW-16', 'M', open('F'), 'GW',
+  ['GW-16', 'M', claimed, 'GW',
     'Never forward task capabilities it does not implement itself; recompute per session / per request'],
   ['GW-17', 'M', open('F'), 'GW',
     '-32042 becomes a URL `elicitation/create` input for G3; never -32042, -32002, -32003 to a modern peer'],
