@@ -125,6 +125,11 @@ export class CallRun {
     this.#parts.changed();
   }
 
+  /** Whether a request of the server's stands in the call under a key. */
+  asks(key: string): boolean {
+    return this.#asked.asks(key);
+  }
+
   unask(key: string): void {
     this.#asked.settled(key);
     this.#tellQuestions();

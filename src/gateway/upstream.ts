@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type ToolHints } from '../core/index.ts';
 import { type FrontAsker, type FrontCall, type FrontTool, TaskNeededError } from '../server/front/front.ts';
+import { COMPANIONS, hasCompanions } from '../wire/companions.ts';
 import { withoutTaskHints } from '../wire/relayed.ts';
 import { taskSupportOf } from '../wire/rev2025-11-25/client.ts';
 import type { ToolPolicy, UpstreamConfig } from './config/types.ts';
@@ -64,7 +65,9 @@ export class Upstream {
     const list = await lane.tools();
     let served = this.#served.get(list);
     if (served === undefined) {
-      served = list.filter(({ name }) => isAllowed(this.config, String(name))).map((one) => this.#serve(one));
+      served = withoutCompanions(list, lane)
+        .filter(({ name }) => isAllowed(this.config, String(name)))
+        .map((one) => this.#serve(one));
       this.#served.set(list, served);
     }
     // Who can only be asked by an answer waits for an upstream that asks by requests: as a task, which keeps the one until the
@@ -140,4 +143,12 @@ export class Upstream {
       if (policy.mode === 'auto' && slow && known.foundSlow(name)) relisted();
     }
   }
+}
+
+/** Tools by which clients without tasks follow those of the upstream: here they follow ours, under the same names. */
+function withoutCompanions(list: readonly JsonObject[], { server }: Lane): readonly JsonObject[] {
+  const names = new Set(list.map(({ name }) => String(name)));
+  if (!server.repeatable || !hasCompanions(names)) return list;
+  const theirs: ReadonlySet<unknown> = new Set(Object.values(COMPANIONS));
+  return list.filter(({ name }) => !theirs.has(name));
 }

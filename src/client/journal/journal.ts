@@ -214,6 +214,17 @@ export class Journal {
     await this.#write(() => run(this.#q.deleteAnswer, { id: callId, key }), false);
   }
 
+  /** The answer is about to be sent, and is one no more; that it was given is kept, under a key that asks nothing. */
+  async spendAnswer(callId: string, key: string, spent: string): Promise<void> {
+    const q = this.#q;
+    const row = { call_id: callId, question_key: spent, answer: encodeJson({ action: 'cancel' }, 'answer') };
+    const command = function* (): Command<void> {
+      yield* run(q.deleteAnswer, { id: callId, key });
+      yield* run(q.insertAnswer, row);
+    };
+    await this.#write(command, false);
+  }
+
   async answers(callId: string): Promise<Map<string, Answer>> {
     const rows = await this.#commits.read(() => all(this.#q.answers, { id: callId }));
     return new Map(rows.map(({ question_key: key, answer }) => [key, JSON.parse(answer) as Answer]));

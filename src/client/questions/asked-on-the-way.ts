@@ -50,15 +50,16 @@ export class AskedOnTheWay {
     return unanswered.length === 1 || oneCaller ? unanswered.at(-1) : undefined;
   }
 
-  /** An answer that was given before a crash and never sent is taken; one that was sent is not kept: the same may be asked again. */
+  /** An answer that was given before a crash and never sent is taken; one that was sent is not: the same may be asked again. */
   async #waitIn(run: CallRun, question: Question, signal: AbortSignal): Promise<Answer> {
     const { journal, changes } = this.#parts;
     const { callId } = run.record;
-    const key = keyOf(question);
+    const given = await journal.answers(callId);
+    const key = nextKey(question, (used) => given.has(spent(used)) || run.asks(used));
     run.ask(key, question);
     try {
       const answer = await changes.until({ callId }, async () => (await journal.answers(callId)).get(key), signal);
-      await journal.retractAnswer(callId, key);
+      await journal.spendAnswer(callId, key, spent(key));
       return answer;
     } catch (error) {
       if (!(error instanceof ClientClosedError)) throw error;
@@ -70,7 +71,17 @@ export class AskedOnTheWay {
   }
 }
 
-/** Requests have no keys. The words are what is the same after a restart. */
-function keyOf(question: Question): string {
-  return `asked_${fingerprint(canonicalJson(question as unknown as JsonValue), 'hex', 20)}`;
+/**
+ * Requests have no keys. The words are what is the same after a restart, and how often they were answered before: asked again, they
+ * are another question.
+ */
+function nextKey(question: Question, isUsed: (key: string) => boolean): string {
+  const words = `asked_${fingerprint(canonicalJson(question as unknown as JsonValue), 'hex', 20)}`;
+  let key = words;
+  for (let times = 2; isUsed(key); times += 1) key = `${words}_${times}`;
+  return key;
+}
+
+function spent(key: string): string {
+  return `${key}#sent`;
 }

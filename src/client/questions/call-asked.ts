@@ -46,6 +46,10 @@ export class CallAsked {
     this.#requested.set(key, question);
   }
 
+  asks(key: string): boolean {
+    return this.#requested.has(key);
+  }
+
   settled(key: string): void {
     this.#requested.delete(key);
   }

@@ -1,6 +1,7 @@
 import { RemoteRefusedError, RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Answer, JsonObject, Question, RpcErrorObject } from '../../core/index.ts';
 import { type FrontCall, TaskNeededError } from '../../server/front/front.ts';
+import { COMPANIONS, decodeDetached } from '../../wire/companions.ts';
 import {
   askForPages,
   type Era,
@@ -51,6 +52,7 @@ export async function passOn(
       if (level !== undefined) await lane.wantLevel(level);
       let result = await send(lane.link.era === 'modern' ? call.round : {});
       if (to === 'legacy' && ASKING.has(method)) result = await answered(result, send, call);
+      if (method === 'tools/call') result = await atLast(result, lane, signal);
       return relayedResult(method, result, to);
     } catch (error) {
       if (signal.aborted) throw error;
@@ -69,6 +71,31 @@ function onItsWay({ ask, era, meta, notify }: FrontCall): OnItsWay {
   const hears = era === 'legacy' || logLevelIn(meta) !== undefined;
   const log = (params: JsonObject): void => void notify('notifications/message', params).catch(() => {}); // It is gone.
   return { ask, log: hears ? log : undefined };
+}
+
+/**
+ * An upstream that puts long calls away for clients without tasks answers with a note of how to go on. Calls that are passed
+ * through wait, so this side goes on by it.
+ */
+async function atLast(first: JsonObject, lane: Lane, signal: AbortSignal): Promise<JsonObject> {
+  let result = first;
+  let note = lane.server.repeatable ? decodeDetached(first) : undefined;
+  while (note !== undefined) {
+    const { taskId, status } = note;
+    const use = (name: string, more: { signal?: AbortSignal } = {}): Promise<JsonObject> =>
+      lane.link.request('tools/call', { name, arguments: { taskId } }, more);
+    if (status === 'input_required') {
+      await use(COMPANIONS.cancel);
+      throw rpcError({ code: -32_603, message: 'the tool asks for something that its caller cannot be asked for' });
+    }
+    result = await use(COMPANIONS.wait, { signal }).catch(async (error: unknown) => {
+      if (!signal.aborted) throw error;
+      await use(COMPANIONS.cancel);
+      throw error;
+    });
+    note = decodeDetached(result, taskId);
+  }
+  return result;
 }
 
 /** A client of a session is asked by requests what its upstream asks by answers. */
