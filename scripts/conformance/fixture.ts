@@ -14,9 +14,18 @@ export interface Fixture {
 }
 
 /** Starts the servers under test in a process of their own, their databases in `folder`. */
-export async function startFixture(folder: string): Promise<Fixture> {
+export function startFixture(folder: string): Promise<Fixture> {
+  return started('server.ts', [folder]);
+}
+
+/** Starts gateways before servers that are there, in another process, their state in `folder`. */
+export function startGateway(folder: string, { urls }: Fixture): Promise<Fixture> {
+  return started('gateway.ts', [folder, JSON.stringify(urls)]);
+}
+
+async function started(program: string, args: string[]): Promise<Fixture> {
   const child = track(
-    fork(join(import.meta.dirname, '../../test/conformance/server.ts'), [folder], {
+    fork(join(import.meta.dirname, '../../test/conformance', program), args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     }),
   );
