@@ -6,6 +6,7 @@ const built = ['test/dist/**', 'test/pins/**', 'test/integration/**'];
 export default defineConfig({
   oxc: { target: 'node20' }, // Tests write `await using`, which Node 20 can't parse.
   test: {
+    maxWorkers: 2, // By default one core is left idle, which of two is half: most tests wait for processes, disks and sockets.
     pool: 'forks', // Native modules and real processes: each test file gets a process of its own.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -155,7 +155,7 @@ describe("a tool of an agent's", () => {
     expect(remote.count('start')).toBe(0);
     const args = { _meta: { 'io.modelcontextprotocol/relatedTaskIds': ['task-1'] }, idempotencyKey: 'mine' };
     await execute(agent, 'build', args);
-    const { arguments: sent, signal, onProgress, idempotencyKey, ...rest } = remote.asked[0]?.request ?? {};
+    const { arguments: sent, signal, unwanted, onProgress, idempotencyKey, ...rest } = remote.asked[0]?.request ?? {};
     expect(sent).toEqual(args);
     expect(rest).toEqual({ name: 'build' });
     expect(idempotencyKey).not.toBe('mine');
