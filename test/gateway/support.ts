@@ -114,7 +114,12 @@ export interface Standing {
 
 /** A gateway that listens. */
 export async function standing(config: GatewayConfig, options: Partial<GatewayOptions> = {}): Promise<Standing> {
-  const gateway = await openGateway({ stateFolder: stateFolder(), ...options, config });
+  // Most of what is looked at here is tasks, however quick they are.
+  const gateway = await openGateway({
+    stateFolder: stateFolder(),
+    ...options,
+    config: { inlineWithinMs: 0, ...config },
+  });
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen({ port: 0 });
   return { gateway, url };

@@ -2,11 +2,14 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { type ConnectedServer, openTaskClient } from '../../src/client/index.ts';
+import { systemClock } from '../../src/core/index.ts';
 import { createTasks, text } from '../../src/engine/index.ts';
 import { type Gateway, openGateway } from '../../src/gateway/gateway.ts';
+import { Lanes } from '../../src/gateway/lanes/lanes.ts';
 import { createTaskServer } from '../../src/server/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { deferred } from '../support/engine.ts';
+import { silent } from '../support/stores.ts';
 import { guest, plainServer, standing, stateFolder, upstream, words } from './support.ts';
 
 /** A client of ours, which follows tasks of every generation. */
@@ -122,6 +125,38 @@ describe('a gateway that is started again', () => {
     await until(async () => (await gateway.tasks.inspect.get(taskId)).status === 'completed');
     expect(runs).toBe(1);
   });
+});
+
+it('answers a quick tool with its result, also where the client knows tasks', async () => {
+  const { gate, make } = scene();
+  gate.resolve();
+  const { target } = await plainServer(make);
+  const { url } = await standing({ upstreams: [upstream(target)], inlineWithinMs: 10_000 });
+  const call = await (await host(url, '2026-07-28')).callTool({ name: 'look' });
+  const phases: string[] = [];
+  for await (const { phase } of call.updates()) phases.push(phase);
+  expect(phases).not.toContain('following');
+  expect(words(await call.result())).toBe('done, call 1');
+});
+
+it('makes room for one caller more by leaving who was not here for longest, and never who is', async () => {
+  const { gate, make } = scene();
+  const plain = await plainServer(make);
+  const secret = new Uint8Array(32);
+  const client = await openTaskClient({ journal: ':memory:' });
+  onTestFinished(() => client.close());
+  const parts = { client, clock: systemClock, logger: silent, secret, changed: () => {}, opened: () => {} };
+  const lanes = new Lanes(upstream(plain.target), { ...parts, reach: () => ({ target: plain.target as never }) });
+  const user = (n: number) => ({ principal: { subject: `user ${n}` }, abilities: { form: false } });
+  const [first] = await Promise.all(Array.from({ length: 64 }, (_, n) => lanes.get(user(n))));
+  const working = first?.during(undefined as never, () => gate.promise);
+  const second = await lanes.get(user(1));
+  await lanes.get(user(64));
+  expect(lanes.open).toHaveLength(64);
+  expect(lanes.open).toEqual(expect.arrayContaining([first, second]));
+  gate.resolve();
+  await working;
+  await lanes.close();
 });
 
 describe('what one caller has of an upstream', () => {

@@ -52,6 +52,11 @@ export interface GatewayConfig {
   upstreams: readonly UpstreamConfig[];
   listen?: { host: string; port: number };
   stateFolder?: string;
+  /**
+   * A task that is over by then is answered with its result, also to clients of 2026-07-28 that know tasks, in milliseconds.
+   * @default 500
+   */
+  inlineWithinMs?: number;
   /** Speak the first draft of tasks (SEP-1686) too, to clients in sessions before 2025-11-25. @default false */
   firstDraft?: boolean;
   tokens?: readonly { name: string; token: string }[];

@@ -11,6 +11,7 @@ import {
   type Timer,
 } from '../../core/index.ts';
 import type { UpstreamConfig } from '../config/types.ts';
+import { rpcError } from '../relay/direct.ts';
 import type { SupervisedStdio } from '../upstreams/supervised-stdio.ts';
 import { upstreamKey } from '../upstreams/upstream-key.ts';
 import { Lane } from './lane.ts';
@@ -35,6 +36,8 @@ export interface LanesParts {
 }
 
 const IDLE_MS = 300_000;
+/** To one upstream. */
+const MAX_LANES = 64;
 
 /** The lanes to one upstream, made when they are needed and ended when they are not. */
 export class Lanes {
@@ -65,10 +68,23 @@ export class Lanes {
       this.#use(name);
       return known;
     }
-    const made = this.#make(name, user);
+    const made = this.#roomFor(name).then(() => this.#make(name, user));
     this.#lanes.set(name, made);
     made.catch(() => this.#failed(name)); // Told to whoever asked.
     return made;
+  }
+
+  /** Each lane may be a process: of many callers, those who were not here for longest make room. */
+  async #roomFor(name: string): Promise<void> {
+    if (this.#lanes.size < MAX_LANES) return;
+    const idle = [...this.#open.values()].filter((lane) => !lane.busy && this.#parts.client.followed(lane.name) === 0);
+    const [oldest] = idle.sort((one, other) => one.usedAt - other.usedAt);
+    if (oldest === undefined) {
+      this.#parts.logger.warn({ lane: name }, 'an upstream has too many connections that are all in use');
+      const message = `${this.config.name}: too many callers have a connection of their own; try again later`;
+      throw rpcError({ code: -32_603, message });
+    }
+    await this.#end(oldest.name);
   }
 
   /** Calls in the journal are kept under it, so it changes with everything that makes another upstream of it. */

@@ -291,8 +291,7 @@ describe('a server that does not read', () => {
         (error: { code: string; mayHaveRun: boolean }) => ({ code: error.code, mayHaveRun: error.mayHaveRun }),
       ),
     );
-    await settle();
-    expect(upstream.status().queuedBytes).toBeGreaterThan(1_000_000);
+    while (upstream.status().queuedBytes <= 1_000_000) await settle(1);
     await expect(call(remote, 'echo', { message })).rejects.toMatchObject({
       code: 'REMOTE_UNREACHABLE',
       mayHaveRun: false,
