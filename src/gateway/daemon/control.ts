@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
-import { isAlive } from '../../adapters/processes/process-table.ts';
+import { isAlive, type ProcessIdentity } from '../../adapters/processes/process-table.ts';
 import type { Clock, JsonObject, RandomSource } from '../../core/index.ts';
 import { FileLock } from '../../store/sqlite/file-lock.ts';
 import { connectDaemon } from './connect.ts';
@@ -40,8 +40,9 @@ export async function daemonStatus(options: ControlOptions): Promise<JsonObject 
 export async function stopDaemon(options: ControlOptions): Promise<boolean> {
   if (!existsSync(options.folder)) return false;
   const folder = privateFolder(options.folder);
+  const identity = readRecord(folder)?.process;
   const there = (await ask({ want: 'stop' }, options)) !== undefined || FileLock.isHeld(lockPath(folder));
-  if (there) await ended(folder, options.clock);
+  if (there) await ended(folder, options.clock, identity);
   return there;
 }
 
@@ -63,7 +64,7 @@ export async function killDaemon({ folder: path, clock }: ControlOptions): Promi
     );
   }
   process.kill(record.pid, 'SIGKILL');
-  await ended(folder, clock);
+  await ended(folder, clock, record.process);
   const lock = FileLock.take(lockPath(folder));
   if (lock === undefined) return record.pid; // Another is there already.
   removeRecord(folder);
@@ -84,12 +85,14 @@ async function ask(request: DaemonRequest, options: ControlOptions): Promise<Jso
   }
 }
 
-/** Its lock goes with it, however it ends. */
-async function ended(folder: string, clock: Clock): Promise<void> {
+/** Its lock goes with it, however it ends; after a good end the process is a moment longer there. */
+async function ended(folder: string, clock: Clock, identity: ProcessIdentity | undefined): Promise<void> {
+  const other = identity?.pid === process.pid ? undefined : identity;
+  const isThere = (): boolean => FileLock.isHeld(lockPath(folder)) || (other !== undefined && isAlive(other));
   const news = new FolderNews(recordPath(folder), clock);
   const deadline = clock.monotonic() + PATIENCE_MS;
   try {
-    while (FileLock.isHeld(lockPath(folder))) {
+    while (isThere()) {
       if (clock.monotonic() >= deadline) {
         throw new DaemonError(
           'DAEMON_LOST',
