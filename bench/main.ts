@@ -10,18 +10,21 @@ import { cancelP50 } from './figures/cancel-p50.ts';
 import { dispatchP50 } from './figures/dispatch-p50.ts';
 import { encryptedOverPlain } from './figures/encrypted-over-plain.ts';
 import { follow10kOverpoll, follow10kRss } from './figures/follow-10k.ts';
+import { gatewayOverDirect } from './figures/gateway-over-direct.ts';
 import { getOverPing } from './figures/get-over-ping.ts';
 import { getP99OfMany } from './figures/get-p99-1m-over-1k.ts';
 import { getP99WhileSweeping } from './figures/get-p99-sweep-over-calm.ts';
 import { handleOverSync } from './figures/handle-over-sync.ts';
 import { hostCallOverSdk } from './figures/host-call-over-sdk.ts';
 import { idleCpu } from './figures/idle-cpu.ts';
+import { idleUpstreamRss } from './figures/idle-upstream-rss.ts';
 import { lifecycleOverSdkV1 } from './figures/lifecycle-over-sdk-v1.ts';
 import { parked10kRss } from './figures/parked-10k-rss.ts';
 import { soakRssSlope } from './figures/soak-rss-slope.ts';
 import { storeLifecycles } from './figures/store-lifecycles.ts';
 import { storeOverFsync } from './figures/store-over-fsync.ts';
 import { takeoverP50 } from './figures/takeover-p50.ts';
+import { toolsListTenUpstreams } from './figures/tools-list-ten-upstreams.ts';
 import { median, rounded } from './support/statistics.ts';
 import { type Row, renderTable } from './support/table.ts';
 
@@ -40,6 +43,9 @@ const all: readonly Figure[] = [
   parked10kRss,
   lifecycleOverSdkV1,
   hostCallOverSdk,
+  gatewayOverDirect,
+  toolsListTenUpstreams,
+  idleUpstreamRss,
   follow10kRss,
   follow10kOverpoll,
   soakRssSlope,

@@ -8,12 +8,17 @@ export interface Message {
   headers: Record<string, string>;
 }
 
-/** A request of 2026-07-28 as a client with tasks sends it; `name` is the tool or the task it is about. */
-export function modern(method: string, params: Record<string, unknown> = {}, name?: string): Message {
+/** A request of 2026-07-28 as a client sends it, with tasks or without; `name` is the tool or the task it is about. */
+export function modern(
+  method: string,
+  params: Record<string, unknown> = {},
+  name?: string,
+  { tasks = true }: { tasks?: boolean } = {},
+): Message {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': REVISION,
     'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
-    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    'io.modelcontextprotocol/clientCapabilities': tasks ? { extensions: { 'io.modelcontextprotocol/tasks': {} } } : {},
   };
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }));
   return {
@@ -29,8 +34,8 @@ export function modern(method: string, params: Record<string, unknown> = {}, nam
   };
 }
 
-export function callTool(name: string, args: Record<string, unknown>): Message {
-  return modern('tools/call', { name, arguments: args }, name);
+export function callTool(name: string, args: Record<string, unknown>, who?: { tasks: boolean }): Message {
+  return modern('tools/call', { name, arguments: args }, name, who);
 }
 
 export interface Reply {

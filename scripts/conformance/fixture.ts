@@ -20,7 +20,7 @@ export function startFixture(folder: string): Promise<Fixture> {
 
 /** Starts gateways before servers that are there, in another process, their state in `folder`. */
 export function startGateway(folder: string, { urls }: Fixture): Promise<Fixture> {
-  return started('gateway.ts', [folder, JSON.stringify(urls)]);
+  return started('gateway-process.ts', [folder, JSON.stringify(urls)]);
 }
 
 async function started(program: string, args: string[]): Promise<Fixture> {
