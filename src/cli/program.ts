@@ -5,6 +5,7 @@ import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
 import { gatewayCommands } from './gateway/commands.ts';
 import { daemonCommand } from './gateway/daemon.ts';
+import { doctorCommand } from './gateway/doctor/command.ts';
 import { serveCommand } from './gateway/serve-command.ts';
 import { setupCommands } from './gateway/setup/commands.ts';
 import type { Output } from './output.ts';
@@ -44,6 +45,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
   program.addCommand(serveCommand(output, finish));
   for (const command of setupCommands(output, rest)) program.addCommand(command);
   program.addCommand(daemonCommand(output, finish));
+  program.addCommand(doctorCommand(output, rest, finish));
   program.addCommand(workerCommand(output));
   program.addCommand(adminCommand(output));
   return program;

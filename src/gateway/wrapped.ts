@@ -28,7 +28,7 @@ const WORDS = /^(run|exec|x|dlx|tool|-.*|\/c)$/;
 const MAX_SLUG = 20;
 
 /** A word by which people know it again. */
-function slugOf(target: UpstreamTarget): string {
+export function slugOf(target: UpstreamTarget): string {
   return slug('url' in target ? new URL(target.url).hostname : launched([target.command, ...target.args])) || 'server';
 }
 

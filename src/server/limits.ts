@@ -84,7 +84,7 @@ export class CallerLimits {
 }
 
 /** Two thirds of what the client is known to wait, so that the answer arrives in time also on a slow day. */
-function detachAfter({ client }: Waiting): number {
+export function detachAfter({ client }: Pick<Waiting, 'client'>): number {
   const known = knownAs(client);
   return known === undefined ? DETACH_AFTER_MS : Math.min(MAX_DETACH_MS, Math.round((known.patienceMs * 2) / 3));
 }

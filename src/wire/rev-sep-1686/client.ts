@@ -11,6 +11,13 @@ export function encodeWish(taskId: string, keepAliveMs: number | undefined): Jso
   return { [TASK_META_KEY]: { taskId, ...(keepAliveMs !== undefined && { keepAlive: Math.ceil(keepAliveMs) }) } };
 }
 
+/** Whether a server has tools that run as tasks by this draft. @see core draft of 2025-10-31, "Capabilities" */
+export function offersDraftTasks(capabilities: unknown): boolean {
+  const tasks = isJsonObject(capabilities) ? capabilities.tasks : undefined;
+  const tools = isJsonObject(tasks) ? tasks.tools : undefined;
+  return isJsonObject(tools) && tools.call === true;
+}
+
 /** Params of a request about a task. */
 export function encodeAbout(taskId: string): JsonObject {
   return { taskId, _meta: relatedTask(taskId) };
