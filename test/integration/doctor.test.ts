@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { scratchFolder } from '../support/stores.ts';
 
 // The built command, and the built daemon behind hosts of two kinds.
@@ -65,3 +67,42 @@ it('tells how the clients of a daemon are served, and why', async () => {
   expect((await run('daemon', 'stop', '--state', state)).stdout).toBe('stopped\n');
   expect((await run('doctor', '--state', state, '--strict')).code).toBe(0);
 }, 90_000);
+
+it.runIf(process.platform === 'linux')(
+  'ends what it has started when it is told to end',
+  async () => {
+    const mark = randomUUID();
+    const args = [
+      'doctor',
+      '--timeout',
+      '1m',
+      '--',
+      process.execPath,
+      upstream,
+      '--silent',
+      '--ignore-stdin-end',
+      '--child',
+    ];
+    const scratch = scratchFolder();
+    onTestFinished(scratch.remove);
+    const env = { PATH: process.env.PATH, LONGCALL_RUNTIME_DIR: join(scratch.path, 's'), MARK: mark };
+    const child = spawn(process.execPath, [main, ...args], { env, stdio: 'ignore' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    await vi.waitFor(() => expect(marked(mark)).toHaveLength(3), { timeout: 30_000, interval: 20 });
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([null, 'SIGTERM']);
+    expect(marked(mark)).toEqual([]);
+  },
+  60_000,
+);
+
+function marked(mark: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark);
+    } catch {
+      return false; // Gone, or not ours to look at.
+    }
+  });
+}

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -76,7 +79,7 @@ describe('longcall doctor', () => {
       'longcall.yaml',
       `state: state
 upstreams:
-  good: { command: ${node('--child', '--ignore-sigterm', '--banner')}, env: { MARK: "\${env:DOCTOR_MARK}" }, deny: [die], tools: { echo: { mode: direct } } }
+  good: { command: ${node('--child', '--daemon', '--ignore-sigterm', '--banner')}, env: { MARK: "\${env:DOCTOR_MARK}" }, deny: [die], tools: { echo: { mode: direct } } }
   dead: { command: ${node('--die=3', `--words=${SECRET}`)}, env: { TOKEN: "\${env:DOCTOR_TOKEN}" } }
   slow: { command: ${node('--silent')} }
   none: { command: [${JSON.stringify(join(folder, 'no-such-program'))}] }
@@ -84,7 +87,7 @@ upstreams:
     );
     const looking = doctor(config, '--timeout', '3s');
     if (process.platform === 'linux')
-      await vi.waitFor(() => expect(marked(mark)).toHaveLength(2), { timeout: 20_000, interval: 5 });
+      await vi.waitFor(() => expect(marked(mark)).toHaveLength(3), { timeout: 20_000, interval: 5 });
     const { code, report, stdout } = await looking;
     expect(code).toBe(1);
     expect(marked(mark)).toEqual([]);
@@ -164,6 +167,39 @@ upstreams:
     expect(codesOf(run.report, 'upstream')).toContain('upstream-tasks');
   }, 60_000);
 
+  it.each([
+    ['--silent-on-probe', 'upstream-silent-on-probe'],
+    ['--exit-on-probe', 'upstream-ends-on-probe'],
+    ['--banner', 'upstream-noise'],
+  ])('tells what is odd of a server: %s', async (flag, code) => {
+    const { folder } = place();
+    const run = await doctor('--timeout', '6s', '--state', join(folder, 's'), '--', process.execPath, fixture, flag);
+    expect(run.code).toBe(0);
+    expect(codesOf(run.report, 'upstream')).toContain(code);
+    expect(run.report.upstreams[0]?.reached?.tools).toBe(16);
+  });
+
+  it('tells why an address is not reached, and nothing of what is secret in it', async () => {
+    const { folder } = place();
+    const http = createServer((_request, response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const { port } = http.address() as AddressInfo;
+    const look = (): ReturnType<typeof doctor> =>
+      doctor('--state', join(folder, 's'), '--url', `http://127.0.0.1:${port}/mcp?token=${SECRET}`);
+    const refused = await look();
+    http.close();
+    await once(http, 'close');
+    const nobody = await look();
+    expect(refused.report.findings[0]).toMatchObject({ level: 'fail', advice: expect.stringContaining('credentials') });
+    expect(nobody.report.upstreams[0]?.trouble).toContain('(ECONNREFUSED)');
+    expect(nobody.report.upstreams[0]?.target).toBe(`http://127.0.0.1:${port}/mcp`);
+    for (const { code, stdout } of [refused, nobody]) {
+      expect(code).toBe(1);
+      expect(stdout).not.toContain(SECRET);
+    }
+  });
+
   it('reads a store beside its owner and after it, without a trace, and tells which tasks wait for whom', async () => {
     const { file, folder } = place();
     const state = join(folder, 'state');
@@ -198,7 +234,7 @@ upstreams:
       expect.objectContaining({
         level: 'warn',
         code: 'tasks-wait-for-upstream',
-        message: '1 tasks wait for the upstream "gone", which the file does not name',
+        message: '1 task waits for the upstream "gone", which the file does not name',
       }),
     );
     expect(files()).toEqual(before);

@@ -48,7 +48,7 @@ describe('findings on an upstream', () => {
     const messages = upstreamFindings({ ...upstream, reached: { ...reached, tools: 7, served, failWhenLost: 3 } }, own);
     expect(messages[0]?.message).toBe('7 tools, served as 3 task, 2 direct, 1 auto, 1 hidden');
     expect(messages[1]?.message).toBe(
-      'legacy handshake (2025-06-18): no tasks of its own: the gateway makes them; 3 of its tools fail if it dies during a call',
+      'legacy handshake (2025-06-18): no tasks of its own: the gateway makes them; calls of 3 of them fail if it dies meanwhile',
     );
     expect(messages[1]?.advice).toContain('--on-lost rerun');
   });

@@ -31,5 +31,10 @@ function found(level: Finding['level'], code: string, message: string, advice?: 
   return { level, code, message, ...(advice !== undefined && { advice }) };
 }
 
+/** `1 task`, `2 tasks`. */
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
 /** The state itself cannot be read, so that nothing can be said of it. */
 export const UNREADABLE = 'state-unreadable';

@@ -43,7 +43,7 @@ export async function lookAtUpstream(named: Named, options: LookOptions): Promis
   try {
     reached = await inTime(reaching.look(), options);
   } catch (error) {
-    failed = redact(error instanceof Error ? error.message : String(error));
+    failed = redact(wordsOf(error));
   }
   const startedTwice = (stdio?.status().starts ?? 0) > 1;
   await reaching.end();
@@ -151,6 +151,17 @@ const GOODBYE_MS = 1_000;
 
 function addressOf({ url, headers }: Extract<UpstreamConfig['target'], { url: string }>) {
   return { url, http: { requestInit: { headers: { ...headers } } } };
+}
+
+/** What Node says of a connection is in the cause of what `fetch` says, which is nothing. */
+function wordsOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const { code } = at as NodeJS.ErrnoException;
+    if (typeof code === 'string' && /^(E[A-Z]+|UND_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(code))
+      return `${message} (${code})`;
+  }
+  return message;
 }
 
 async function listed(link: Link): Promise<JsonObject[]> {

@@ -1,6 +1,6 @@
 import { duration } from '../../format.ts';
 import type { DaemonFacts, MachineFacts, StateFacts } from './facts.ts';
-import { type Found, fail, ok, warn } from './finding.ts';
+import { counted, type Found, fail, ok, warn } from './finding.ts';
 
 /** Timers and leases are measured otherwise; dates that people see would be wrong. */
 const JUMP_MS = 1_000;
@@ -59,7 +59,7 @@ export function daemonFindings(daemon: DaemonFacts, own: string, { of }: StateFa
   }
   const { pid, version, hosts, openTasks, startedAt } = daemon;
   const since = new Date(startedAt).toISOString();
-  const text = `process ${pid}, version ${version}, since ${since}; ${hosts} hosts, ${openTasks} open tasks`;
+  const text = `process ${pid}, version ${version}, since ${since}; ${counted(hosts, 'host')}, ${counted(openTasks, 'open task')}`;
   if (version === own) return [ok('daemon-runs', text)];
   return [
     warn(

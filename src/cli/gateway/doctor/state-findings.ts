@@ -1,6 +1,6 @@
 import { bytes } from '../../format.ts';
 import type { DaemonFacts, Facts, StateFacts } from './facts.ts';
-import { type Found, fail, ok, UNREADABLE, warn } from './finding.ts';
+import { counted, type Found, fail, ok, UNREADABLE, warn } from './finding.ts';
 
 const LOW_BYTES = 1024 ** 3;
 const FULL_BYTES = 100 * 1024 ** 2;
@@ -96,7 +96,7 @@ function storeFindings({ state, daemon, configured }: Pick<Facts, 'state' | 'dae
   const open = store.open.reduce((sum, { count }) => sum + count, 0);
   const size = `tasks ${bytes(sizes.tasks)}, calls ${bytes(sizes.calls)}, log ${bytes(sizes.log)}`;
   return [
-    schemaFinding(store.schema, store.ownSchema, `${open} open tasks; ${size}`),
+    schemaFinding(store.schema, store.ownSchema, `${counted(open, 'open task')}; ${size}`),
     ...waiting(state, daemon, configured),
   ];
 }
@@ -130,7 +130,7 @@ function waiting({ store, folder }: StateFacts, daemon: DaemonFacts, configured:
   return [...counts].map(([upstream, count]) =>
     warn(
       'tasks-wait-for-upstream',
-      `${count} tasks wait for the upstream "${upstream}", which ${by}`,
+      `${count === 1 ? '1 task waits' : `${count} tasks wait`} for the upstream "${upstream}", which ${by}`,
       `${daemon.running ? 'start the host that wraps it' : 'name it again'}, or see them with: longcall admin ls --status open --db ${folder}/tasks.db`,
     ),
   );

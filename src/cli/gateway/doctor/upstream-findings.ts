@@ -1,5 +1,5 @@
 import type { Generation, ReachedFacts, UpstreamFacts } from './facts.ts';
-import { type Found, fail, ok, warn } from './finding.ts';
+import { counted, type Found, fail, ok, warn } from './finding.ts';
 
 /** A request that is answered slower than this makes every call of an agent feel slow. */
 const SLOW_REQUEST_MS = 1_000;
@@ -72,7 +72,7 @@ function servedFindings({ named, from }: UpstreamFacts, { tools, served }: Reach
       warn('upstream-all-hidden', `none of its ${tools} tools is served`, 'allow and deny say which are: correct them'),
     ];
   }
-  return [ok('upstream-served', `${tools} tools, served as ${how}`)];
+  return [ok('upstream-served', `${counted(tools, 'tool')}, served as ${how}`)];
 }
 
 const GENERATIONS: Record<Exclude<Generation, 'none' | 'misdeclared' | 'SEP-1686'>, string> = {
@@ -114,7 +114,7 @@ function generationFindings({ generation, protocol, served, failWhenLost }: Reac
           ),
         ];
       }
-      const lost = failWhenLost === 0 ? '' : `; ${failWhenLost} of its tools fail if it dies during a call`;
+      const lost = failWhenLost === 0 ? '' : `; calls of ${failWhenLost} of them fail if it dies meanwhile`;
       return [
         ok(
           'upstream-no-tasks',
@@ -176,7 +176,7 @@ function conductFindings({ connectMs, requestMs, silentOnProbe, endsOnProbe, noi
     found.push(
       warn(
         'upstream-noise',
-        `it prints ${noise} lines that are no messages where only messages belong`,
+        `it prints ${counted(noise, 'line')} on its standard output, where only messages belong`,
         'have it log to its standard error; the gateway skips these lines, hosts may not',
       ),
     );
@@ -185,7 +185,7 @@ function conductFindings({ connectMs, requestMs, silentOnProbe, endsOnProbe, noi
     found.push(
       warn(
         'upstream-leaves-processes',
-        `${escaped} processes that it started outlived it`,
+        `it left something running: ${escaped === 1 ? '1 process' : `${escaped} processes`}`,
         'tell its author; they were left alone, as they may be meant to stay',
       ),
     );
