@@ -133,6 +133,7 @@ upstreams:
           plain: { command: process.execPath, args: [fixture] },
           wrapped: { command: 'npx', args: wrapped },
           http: { url, headers: { Authorization: `Bearer ${SECRET}` } },
+          wrong: { command: 'longcall', args: ['wrap', '--mode', 'fast', '--', 'x'] },
           unset: { command: 'x', env: { A: '$'.concat('{DOCTOR_NOT_SET}') } },
         },
       }),
@@ -140,11 +141,12 @@ upstreams:
     const { code, report, stdout } = await doctor('--config', config, '--state', join(folder, 'state'));
     expect(code).toBe(1);
     expect(stdout).not.toContain(SECRET);
-    const [plain, wrap, http, unset] = report.upstreams;
+    const [plain, wrap, http, wrong, unset] = report.upstreams;
     expect(plain).toMatchObject({ named: 'host', reached: { tools: 16, served: { task: 16 } } });
     expect(wrap).toMatchObject({ named: 'gateway', longcall: '0.0.9', reached: { served: { task: 15, direct: 1 } } });
     expect(http).toMatchObject({ target: url, reached: { server: { name: 'plain', version: '2' }, tools: 0 } });
     expect(server.headers[0]).toMatchObject({ authorization: `Bearer ${SECRET}` });
+    expect(wrong?.trouble).toContain("'fast' is invalid");
     expect(unset?.trouble).toContain('DOCTOR_NOT_SET is not set');
     expect(codesOf(report, 'upstream')).toEqual(
       expect.arrayContaining([

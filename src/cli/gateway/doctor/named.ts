@@ -1,3 +1,4 @@
+import { CommanderError } from 'commander';
 import type { JsonObject } from '../../../core/index.ts';
 import { loadConfig } from '../../../gateway/config/load.ts';
 import { ConfigError } from '../../../gateway/config/problems.ts';
@@ -117,10 +118,22 @@ function wrappedIn(words: readonly string[], env: NodeJS.ProcessEnv, output: Out
   const options = words.slice(words.indexOf('wrap') + 1);
   const end = options.indexOf('--');
   const rest = end < 0 ? [] : options.slice(end + 1);
-  const [wrap] = gatewayCommands(output, rest);
-  const { unknown = [] } = wrap?.parseOptions([...(end < 0 ? options : options.slice(0, end))]) ?? {};
-  if (unknown.length > 0) throw new CliError(`longcall wrap: there is no option ${unknown[0]} in this version`);
-  return wrapSpec(wrap?.opts<WrapOptions>() as WrapOptions, rest, env);
+  return wrapSpec(wrapOptions(end < 0 ? options : options.slice(0, end), output), rest, env);
+}
+
+/** As the command itself reads them. @throws {CliError} */
+function wrapOptions(words: readonly string[], output: Output): WrapOptions {
+  const [wrap] = gatewayCommands(output, []);
+  if (wrap === undefined) throw new TypeError('there is no command wrap');
+  wrap.exitOverride().configureOutput({ writeErr: () => {} });
+  try {
+    const { unknown } = wrap.parseOptions([...words]);
+    if (unknown.length > 0) throw new CliError(`longcall wrap: expected an option that there is, got ${unknown[0]}`);
+    return wrap.opts<WrapOptions>();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    throw new CliError(`longcall wrap: ${error.message.replace(/^error: /, '')}`);
+  }
 }
 
 /** A version that is written out; `latest` is none. */
