@@ -125,10 +125,11 @@ function levelOf(level: string): NonNullable<JobLogLine['level']> {
   return level === 'debug' || level === 'warning' || level === 'error' ? level : 'info';
 }
 
-function standing({ status, questions, statusMessage, progress }: CallSnapshot): JobSnapshot {
+function standing({ status, questions, statusMessage, progress, pollIntervalMs }: CallSnapshot): JobSnapshot {
   const told = {
     ...(statusMessage !== undefined && { message: statusMessage }),
     ...(progress !== undefined && { progress }),
+    ...(pollIntervalMs !== undefined && { pollHintMs: pollIntervalMs }),
   };
   if (questions !== undefined) return { state: 'input', questions, ...told };
   // What it asks is not known before it was polled: whoever took the call over knows only that it asks.

@@ -19,6 +19,8 @@ export interface CallSnapshot {
   status?: RemoteStatus;
   statusMessage?: string;
   progress?: TaskProgress;
+  /** How long its server wants to be left alone between polls, in milliseconds. */
+  pollIntervalMs?: number;
   /** What it asks for, by key, and nobody has answered. The words are the server's: show where they come from. */
   questions?: Record<string, Question>;
   /** Since when the server cannot be asked, in milliseconds since the Unix epoch: what is told here is from before. */
@@ -61,6 +63,7 @@ export function snapshotOf(
     ...(task !== undefined && { status: task.status }),
     ...(task?.statusMessage !== undefined && { statusMessage: task.statusMessage }),
     ...(progress !== undefined && { progress }),
+    ...(task?.pollIntervalMs !== undefined && { pollIntervalMs: task.pollIntervalMs }),
     ...(live.questions !== undefined && live.questions.size > 0 && { questions: Object.fromEntries(live.questions) }),
     ...(live.unreachableSince !== undefined && { unreachableSince: live.unreachableSince }),
     ...(live.silentSince !== undefined && task !== undefined && { silentSince: live.silentSince }),

@@ -57,6 +57,8 @@ export type JobSnapshot =
       progress?: TaskProgress;
       /** Not to be asked again sooner, in milliseconds (a service's Retry-After). @default grows with the job's age */
       nextPollMs?: number;
+      /** How long whoever looks at the task is to wait between looks, in milliseconds, where that is longer than it would be. */
+      pollHintMs?: number;
     }
   | {
       /** It waits for answers. */
@@ -69,6 +71,8 @@ export type JobSnapshot =
       message?: string;
       progress?: TaskProgress;
       nextPollMs?: number;
+      /** How long whoever looks at the task is to wait between looks, in milliseconds, where that is longer than it would be. */
+      pollHintMs?: number;
     }
   | JobEnd;
 

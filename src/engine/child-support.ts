@@ -31,6 +31,8 @@ export interface ChildSupport {
   working<Value>(work: () => Promise<Value>): Promise<Value>;
   /** What pollers are told instead of the progress; coalesced, never throws. */
   say(message: string): void;
+  /** How long pollers are to wait between looks, in milliseconds. */
+  pollEvery(ms: number): void;
   /** A line for the task's log, also one that was written earlier; never throws. */
   logLine(text: string, level: LogLevel, at: number | undefined): void;
   /**

@@ -21,6 +21,7 @@ export class Reporter {
   readonly #maxLogBytes: number | undefined;
   #progress: TaskProgress | undefined;
   #said: string | undefined;
+  #pollIntervalMs: number | undefined;
   readonly #backlog = new LogBacklog();
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -48,6 +49,13 @@ export class Reporter {
   say(message: string): void {
     if (this.#closed) return;
     this.#said = message.slice(0, MAX_MESSAGE_LENGTH);
+    this.#schedule();
+  }
+
+  /** How long pollers are to wait between looks, in milliseconds. */
+  pollEvery(ms: number): void {
+    if (this.#closed) return;
+    this.#pollIntervalMs = ms;
     this.#schedule();
   }
 
@@ -82,10 +90,12 @@ export class Reporter {
     const report = {
       ...(this.#progress !== undefined && { progress: this.#progress }),
       ...(this.#said !== undefined && { statusMessage: this.#said }),
+      ...(this.#pollIntervalMs !== undefined && { pollIntervalMs: this.#pollIntervalMs }),
     };
     const batches = this.#backlog.take();
     this.#progress = undefined;
     this.#said = undefined;
+    this.#pollIntervalMs = undefined;
     try {
       if (Object.keys(report).length > 0) await this.#store.report(this.#lease, report);
       for (const lines of batches) await this.#store.appendLog(this.#lease, lines, this.#maxLogBytes);

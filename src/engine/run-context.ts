@@ -137,6 +137,9 @@ export class RunContext implements TaskContext {
       say: (message) => {
         if (!control.over) reporter.say(message);
       },
+      pollEvery: (ms) => {
+        if (!control.over) reporter.pollEvery(ms);
+      },
       logLine: (text, level, at) => {
         if (!control.over) reporter.log(text, level, at);
       },

@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mcpTool } from '../adapters/index.ts';
 import type { ConnectedServer } from '../client/index.ts';
-import { isJsonObject, type JobContext, type JsonObject, type StandardSchema } from '../core/index.ts';
-import type { Tasks } from '../engine/index.ts';
+import {
+  InputNotSupportedError,
+  isJsonObject,
+  type JobContext,
+  type JobEnd,
+  type JsonObject,
+  type StandardSchema,
+} from '../core/index.ts';
+import type { TaskContext, Tasks } from '../engine/index.ts';
+import { pagesNeeded } from '../wire/relayed.ts';
 import type { ToolPolicy } from './config/types.ts';
 
 /** Arguments as they come: it is for the upstream to say what is wrong with them. */
@@ -24,6 +32,25 @@ export interface TaskTool {
   /** What people are told that it is, in questions and messages. */
   origin: string;
   server: (context: JobContext) => Promise<ConnectedServer>;
+}
+
+/**
+ * An upstream of 2025-11-25 may refuse a call until a page was visited. Whoever can be sent there is, and the call made again.
+ * @see 2025-11-25 elicitation, "URL Elicitation Required Error"
+ */
+async function pagesVisited(end: JobEnd, task: TaskContext, origin: string): Promise<boolean> {
+  const pages = end.state === 'done' && 'error' in end ? pagesNeeded(end.error) : [];
+  if (pages.length === 0) return false;
+  for (const { message, url } of pages) {
+    try {
+      if ((await task.ask('page', { message: `${origin} asks: ${message}`, url })).action !== 'accept') return false;
+    } catch (error) {
+      // Nobody can be sent there, or nobody should: the error says what is missing.
+      if (error instanceof InputNotSupportedError || error instanceof TypeError) return false;
+      throw error;
+    }
+  }
+  return true;
 }
 
 /** What the caller said beside the arguments, kept with the task: it is passed on as it is where a call is passed through. */
@@ -52,6 +79,7 @@ export class TaskTools {
         inputSchema: ANYTHING,
         task: {
           origin,
+          again: (end, task) => pagesVisited(end, task, origin),
           prepare: (_args, { meta }) => (Object.keys(meta).length > 0 ? { prepared: { meta } } : undefined),
           ...(ttlMs !== undefined && { ttlMs }),
           ...(keepResultMs !== undefined && { keepResultMs }),

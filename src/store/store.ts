@@ -131,6 +131,8 @@ export interface TaskReport {
   progress?: TaskProgress;
   statusMessage?: string;
   waiting?: boolean;
+  /** How long whoever looks at the task is to wait between looks, in milliseconds. */
+  pollIntervalMs?: number;
 }
 
 /** Where a task stands, as cheap to read as anything can be. */

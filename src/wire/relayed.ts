@@ -9,6 +9,7 @@ import {
 } from '../core/index.ts';
 import * as v25 from './rev2025-11-25/index.ts';
 import { decodeCallAnswer } from './rev2026-07-28/client.ts';
+import { modernError, URL_NEEDED } from './rev2026-07-28/errors.ts';
 import { RELATED_TASK_META_KEYS, SERVER_INFO_META_KEY, SUBSCRIPTION_META_KEY } from './rev2026-07-28/names.ts';
 
 // What passes a gateway, from a server of one era to a client of another.
@@ -75,26 +76,9 @@ export function relayedMeta(meta: unknown): JsonObject {
   return Object.fromEntries(Object.entries(meta).filter(own));
 }
 
-const RESOURCE_NOT_FOUND = -32_002;
-const MISSING_CAPABILITY_DRAFT = -32_003;
-const URL_NEEDED = -32_042;
-
-/**
- * An error as a client of the other side may see it: codes that a modern peer must not be given are told in those it knows.
- * @see 2026-07-28 basic, "Error Codes"
- */
+/** An error as a client of the other side may see it. */
 export function relayedError(error: RpcErrorObject, to: Era): RpcErrorObject {
-  if (to === 'legacy') return error;
-  switch (error.code) {
-    case RESOURCE_NOT_FOUND:
-      return { ...error, code: -32_602 };
-    case MISSING_CAPABILITY_DRAFT:
-      return { ...error, code: -32_021 };
-    case URL_NEEDED:
-      return { ...error, code: -32_603 };
-    default:
-      return error;
-  }
+  return to === 'legacy' ? error : modernError(error);
 }
 
 /** The pages that an error of 2025-11-25 says have to be visited first; none for any other error. @see 2025-11-25 elicitation */

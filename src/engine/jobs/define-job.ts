@@ -1,5 +1,6 @@
 import type { StandardSchema } from '../../core/index.ts';
 import { type JobAdapter, type JobEnd, type JsonObject, type JsonValue, unreachable } from '../../core/index.ts';
+import type { TaskContext } from '../context.ts';
 import { INTERNAL_ERROR, WorkCancelledError } from '../outcome.ts';
 import type { TaskDefaults } from '../task-options.ts';
 import { checkTaskOptions, definitionOptions } from '../task-options.ts';
@@ -21,6 +22,11 @@ export interface JobTaskOptions<Args = unknown>
   support?: 'optional' | 'required';
   /** Milliseconds from the start of the job after which it is cancelled and the task fails. @default no limit */
   timeoutMs?: number;
+  /**
+   * Looks at how a job ended, and says whether to start another for the same call: after it asked the requestor for what was missing,
+   * for example. Runs again, over its records, wherever the task goes on; not asked more than ten times. @default never
+   */
+  again?: (end: JobEnd, task: TaskContext) => Promise<boolean>;
   /** How often the job is started at most, where `onLost` is 'rerun'. A worker that is lost uses up none of them. @default 3 */
   maxAttempts?: number;
 }
@@ -36,6 +42,8 @@ export interface JobToolConfig<Input extends StandardSchema | undefined>
  * `attempt` counts those; starts of the job are counted apart (`maxAttempts`).
  */
 const MAX_RUNS = 1_000;
+/** What asks for something before every start will ask for ever. */
+const MAX_JOBS = 10;
 
 /**
  * Checks a tool whose work is a job, and makes it something the engine can run. The job's result is the tool's, and goes out as it
@@ -58,7 +66,7 @@ export function defineJobTool<Args, Ref extends JsonValue>(
   checkTaskOptions(task, what, ['optional', 'required']);
   if (task.onLost !== undefined && task.onLost !== 'fail' && task.onLost !== 'rerun')
     throw new TypeError(`${what}: task.onLost must be 'fail' or 'rerun', got ${JSON.stringify(task.onLost)}`);
-  const { onLost, maxAttempts, timeoutMs, origin, support, ...common } = task;
+  const { again, onLost, maxAttempts, timeoutMs, origin, support, ...common } = task;
   const { inputSchema } = rest;
   const argsOf = async (input: JsonValue): Promise<Args> =>
     toArgs((await parseArguments(inputSchema, input, `tool ${name}`)) as never);
@@ -81,7 +89,13 @@ export function defineJobTool<Args, Ref extends JsonValue>(
       method: 'tools/call',
       name,
       ...definitionOptions({ ...common, onWorkerLost: 'resume', maxAttempts: MAX_RUNS }, defaults, {}),
-      run: async (input, context) => outcomeOf(await runJob(adapter, await argsOf(input), context, options), options),
+      run: async (input, context) => {
+        const args = await argsOf(input);
+        for (let jobs = 1; ; jobs += 1) {
+          const end = await runJob(adapter, args, context, options);
+          if (jobs === MAX_JOBS || again === undefined || !(await again(end, context))) return outcomeOf(end, options);
+        }
+      },
       jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
     },
   };

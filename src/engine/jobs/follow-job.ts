@@ -1,4 +1,4 @@
-import { DEFAULTS, type JobEnd, type JobSnapshot, type JsonValue } from '../../core/index.ts';
+import { DEFAULTS, type JobEnd, type JobSnapshot, type JsonValue, pollIntervalMs } from '../../core/index.ts';
 import { type Begun, recordRef } from './begin-job.ts';
 import { JobLog } from './job-log.ts';
 import { JobQuestions } from './job-questions.ts';
@@ -10,6 +10,9 @@ import { recovered, troubled } from './trouble.ts';
 
 /** A job that is under way so long may see its task put away: from then on, what it is known by is on record in any case. */
 const RECORD_AFTER_MS = DEFAULTS.holdInputMs;
+
+/** Nobody is told to stay away for longer. */
+const LONGEST_HINT_MS = 3_600_000;
 
 /** A job that has news again and again is looked at this often, in milliseconds; the first few times at once. */
 const NOISE_MS = 100;
@@ -32,6 +35,7 @@ export async function followJob<Args, Ref extends JsonValue>(
     state,
     answer: (key, answer) => support.working(async () => adapter.answer?.(ref, key, answer, context)),
   });
+  let hintedMs = 0;
   for (let next: JobSnapshot | undefined = first; ; next = undefined) {
     news.listen(); // Before the look, or some falls in between.
     const snapshot: JobSnapshot | { trouble: unknown } =
@@ -48,6 +52,7 @@ export async function followJob<Args, Ref extends JsonValue>(
     }
     await recovered(one, state, snapshot.message);
     tell(one, snapshot);
+    hintedMs = hintPollers(one, state.ageMs, hintedMs, snapshot.pollHintMs);
     const asked = snapshot.state === 'input' ? snapshot.questions : {};
     if (asked !== undefined) await questions.told(asked);
     await log.pull();
@@ -97,6 +102,19 @@ function tell<Args, Ref extends JsonValue>(
   if (options.tells === false) return;
   if (progress !== undefined) task.progress(progress.progress, progress.total, progress.message ?? message);
   else if (message !== undefined) support.say(message);
+}
+
+/** Who looks at the task learns nothing new sooner than this side does. @returns what they are told by now */
+function hintPollers<Args, Ref extends JsonValue>(
+  { support }: OneStart<Args, Ref>,
+  ageMs: number,
+  hintedMs: number,
+  hintMs: number | undefined,
+): number {
+  const ms = Math.min(Math.ceil(hintMs ?? 0), LONGEST_HINT_MS);
+  if (!(ms > hintedMs && ms > pollIntervalMs(ageMs))) return hintedMs;
+  support.pollEvery(ms);
+  return ms;
 }
 
 function isEnd(snapshot: JobSnapshot): snapshot is JobEnd {

@@ -176,10 +176,11 @@ export function taskStatements(db: Kysely<Schema>) {
     readPulse: compile<{ id: string }, Pick<Tasks, 'id' | 'status' | 'fence' | 'version'>>(
       db.selectFrom('tasks').select(['id', 'status', 'fence', 'version']).where('id', '=', id),
     ),
-    report: compile<Fenced & { progress: Kept | null; message: Kept | null; now: number }>(
+    report: compile<Fenced & { progress: Kept | null; message: Kept | null; pollMs: number | null; now: number }>(
       held().set((eb) => ({
         progress: sql<Kept | null>`coalesce(${slot<Kept | null>('progress')}, progress)`,
         status_message: sql<Kept | null>`coalesce(${slot<Kept | null>('message')}, status_message)`,
+        poll_ms: sql<number | null>`coalesce(${slot<number | null>('pollMs')}, poll_ms)`,
         version: eb('version', '+', 1),
         updated_at: touched,
       })),

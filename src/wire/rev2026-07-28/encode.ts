@@ -9,6 +9,7 @@ import {
 import { OUTCOME_META_KEY } from '../outbox.ts';
 import { SAID_STATUS_META_KEY } from '../said-status.ts';
 import { statusMessageOf, toIso } from '../status-message.ts';
+import { modernError } from './errors.ts';
 import { PROGRESS_META_KEY, RELATED_TASK_META_KEYS } from './names.ts';
 
 const RESERVED_META_KEYS = new Set<string>([OUTCOME_META_KEY, SAID_STATUS_META_KEY, ...RELATED_TASK_META_KEYS]);
@@ -64,7 +65,7 @@ function payloadOf({ state, method }: TaskRecord): JsonObject {
     case 'completed':
       return { result: encodeInlinedResult(state.result, method) };
     case 'failed':
-      return { error: { ...state.error } };
+      return { error: { ...modernError(state.error) } };
     default:
       return unreachable(state);
   }

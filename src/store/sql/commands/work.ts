@@ -188,7 +188,7 @@ export function* recordStep(q: Statements, lease: Lease, step: NewStep, now: num
 
 export function* report(q: Statements, lease: Lease, news: TaskReport, now: number): Command<Applied> {
   const { taskId: id, fence } = lease;
-  const { progress, statusMessage } = news;
+  const { progress, statusMessage, pollIntervalMs } = news;
   const sealed = (column: 'progress' | 'status_message', text: string | undefined) =>
     text === undefined ? null : q.vault.seal(places.ofTask(id, column), text);
   const changed = yield* run(q.report, {
@@ -196,6 +196,7 @@ export function* report(q: Statements, lease: Lease, news: TaskReport, now: numb
     fence,
     progress: sealed('progress', progress && JSON.stringify(progress)),
     message: sealed('status_message', statusMessage),
+    pollMs: pollIntervalMs ?? null,
     now,
   });
   if (changed === 0) return 'lost';
