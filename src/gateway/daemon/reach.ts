@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '../../core/index.ts';
 import { FileLock } from '../../store/sqlite/file-lock.ts';
@@ -15,6 +16,12 @@ import { startEnvironment } from './start-environment.ts';
 const PATIENCE_MS = 20_000;
 /** How often to look where nothing tells. */
 const LOOK_AGAIN_MS = 250;
+const WINDOWS = process.platform === 'win32';
+/**
+ * Runs a program as nobody's child, and tells its exit code by a pipe: hosts end their servers with all that came of them, by
+ * who is whose child where a session does not hold, and the daemon is also that of other hosts.
+ */
+const ORPHAN = '("$@" 3>&-; echo $? >&3) &';
 /** With this a daemon ends that found another at work. As `EX_TEMPFAIL` of sysexits. */
 export const TAKEN = 75;
 
@@ -97,27 +104,48 @@ class Start {
   #spawn(): void {
     const { folder, command, env } = this.#options;
     const log = openLog(folder);
-    const child = spawn(command.file, command.args, {
+    const [file, ...args] = WINDOWS
+      ? [command.file, ...command.args]
+      : ['/bin/sh', '-c', ORPHAN, 'sh', command.file, ...command.args];
+    const child = spawn(file as string, args, {
       cwd: folder, // Not the host's, which may want to remove it.
       env: startEnvironment(env),
       detached: true, // A group and a session of its own: what ends the host's does not end it.
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log, log, 'pipe'],
       windowsHide: true,
     });
     closeSync(log);
     child.unref();
     this.#child = child;
-    const ended = (how: string): void => {
-      this.#failure = notStarted(how, folder);
-      this.#ring();
-    };
-    child.once('error', (error) => ended(`cannot be started (${error.message})`));
-    child.once('exit', (code, signal) => {
-      if (code !== TAKEN) return ended(`ended (${signal ?? code}) before it was up`);
-      this.release(); // Another came first.
-      this.#child = undefined;
-      this.#ring();
+    child.once('error', (error) => this.#failed(`cannot be started (${error.message})`));
+    if (WINDOWS) child.once('exit', (code, signal) => this.#ended(String(signal ?? code)));
+    else this.#hear(child.stdio[3] as Socket);
+  }
+
+  /** The exit code comes by a pipe of its own, which does not keep this process here. */
+  #hear(pipe: Socket): void {
+    pipe.unref();
+    let code = '';
+    pipe.setEncoding('utf8').on('data', (text: string) => {
+      code += text;
     });
+    pipe.on('error', () => {}); // What was heard until then counts.
+    pipe.once('close', () => this.#ended(code.trim()));
+  }
+
+  #ended(how: string): void {
+    if (how !== String(TAKEN)) {
+      this.#failed(`ended (${how}) before it was up`);
+      return;
+    }
+    this.release(); // Another came first.
+    this.#child = undefined;
+    this.#ring();
+  }
+
+  #failed(how: string): void {
+    this.#failure = notStarted(how, this.#options.folder);
+    this.#ring();
   }
 
   release(): void {

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { identify } from '../../../src/adapters/processes/process-table.ts';
+import { endFamily, familyOf } from '../../../src/adapters/processes/process-family.ts';
+import { identify, type ProcessIdentity } from '../../../src/adapters/processes/process-table.ts';
+import { systemClock } from '../../../src/core/index.ts';
 import { until } from '../../integration/processes.ts';
 import { validated } from '../../server/peer.ts';
 import { type Json, request } from '../../support/messages.ts';
@@ -153,6 +155,21 @@ describe('a host', () => {
     child.stdin.end();
     const [code] = (await once(child, 'exit')) as [number];
     expect(code).toBe(0);
+  });
+
+  it('that ends its front with all that came of it leaves the daemon to the others [C-102] [C-106]', async () => {
+    const place = aPlace();
+    const validator = validated();
+    const front = frontThere(place.options(), validator);
+    await front.peer.call('pid', {}, {}); // It is this one that has started the daemon.
+    const other = frontHere(place.options(), validator);
+    await other.peer.call('pid', {}, {});
+    const { pid } = place.record();
+    const tree = identify(front.child.pid as number) as ProcessIdentity;
+    expect(familyOf(tree).map((one) => one.pid)).toEqual([tree.pid]);
+    await endFamily(tree, { clock: systemClock, termGraceMs: 1_000 });
+    await front.ended;
+    expect(textOf(await other.peer.call('pid', {}, {}))).toBe(String(pid));
   });
 
   it('that closes stdin ends its front, and the idle daemon goes with nothing left behind [C-106]', async () => {
