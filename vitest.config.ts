@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests that import the package by its own name; they need `npm run build` first.
-const built = ['test/dist/**', 'test/pins/**', 'test/integration/**'];
+const built = [
+  'test/dist/**/*.test.ts',
+  'test/pins/**/*.test.ts',
+  'test/integration/**/*.test.ts',
+  'test/gateway/killed.test.ts',
+];
 
 export default defineConfig({
   oxc: { target: 'node20' }, // Tests write `await using`, which Node 20 can't parse.
@@ -18,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'built',
-          include: built.map((folder) => `${folder}/*.test.ts`),
+          include: built,
           // The built files run as Node would run them, not transformed by the test runner.
           server: { deps: { external: [/\/dist\/.+\.js$/] } },
         },
