@@ -65,7 +65,7 @@ export class Upstream {
     const list = await lane.tools();
     let served = this.#served.get(list);
     if (served === undefined) {
-      served = withoutCompanions(list, lane)
+      served = withoutCompanions(list, lane.server)
         .filter(({ name }) => isAllowed(this.config, String(name)))
         .map((one) => this.#serve(one));
       this.#served.set(list, served);
@@ -146,9 +146,12 @@ export class Upstream {
 }
 
 /** Tools by which clients without tasks follow those of the upstream: here they follow ours, under the same names. */
-function withoutCompanions(list: readonly JsonObject[], { server }: Lane): readonly JsonObject[] {
+export function withoutCompanions(
+  list: readonly JsonObject[],
+  { repeatable }: { repeatable: boolean },
+): readonly JsonObject[] {
   const names = new Set(list.map(({ name }) => String(name)));
-  if (!server.repeatable || !hasCompanions(names)) return list;
+  if (!repeatable || !hasCompanions(names)) return list;
   const theirs: ReadonlySet<unknown> = new Set(Object.values(COMPANIONS));
   return list.filter(({ name }) => !theirs.has(name));
 }

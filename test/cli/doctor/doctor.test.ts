@@ -173,6 +173,7 @@ upstreams:
     ['--silent-on-probe', 'upstream-silent-on-probe'],
     ['--exit-on-probe', 'upstream-ends-on-probe'],
     ['--banner', 'upstream-noise'],
+    ['--draft', 'upstream-tasks-draft'],
   ])('tells what is odd of a server: %s', async (flag, code) => {
     const { folder } = place();
     const run = await doctor('--timeout', '6s', '--state', join(folder, 's'), '--', process.execPath, fixture, flag);

@@ -49,6 +49,7 @@ export const reached: ReachedFacts = {
   generation: 'none',
   tools: 2,
   served: { task: 2, direct: 0, auto: 0, hidden: 0 },
+  firstDraft: false,
   failWhenLost: 0,
   connectMs: 100,
   requestMs: 1,

@@ -19,7 +19,8 @@ describe('findings on an upstream', () => {
     ['has the extension', { generation: '2026-07-28' }, ['ok upstream-served', 'ok upstream-tasks']],
     ['has tasks of 2025-11-25', { generation: '2025-11-25' }, ['ok upstream-served', 'ok upstream-tasks']],
     ['has companions', { generation: 'companions' }, ['ok upstream-served', 'ok upstream-tasks']],
-    ['speaks the first draft', { generation: 'SEP-1686' }, ['ok upstream-served', 'ok upstream-tasks-draft']],
+    ['speaks the first draft', { generation: 'SEP-1686' }, ['ok upstream-served', 'warn upstream-tasks-draft']],
+    ['is asked by it', { generation: 'SEP-1686', firstDraft: true }, ['ok upstream-served', 'ok upstream-tasks']],
     ['declares too little', { generation: 'misdeclared' }, ['ok upstream-served', 'warn upstream-tasks-misdeclared']],
     ['has no tools', { tools: 0 }, ['warn upstream-without-tools', 'ok upstream-no-tasks']],
     [

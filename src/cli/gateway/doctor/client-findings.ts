@@ -5,7 +5,7 @@ import { type Found, ok, warn } from './finding.ts';
 
 /** How a client is served. */
 export interface ServedClient {
-  mode: 'native 2026-07-28' | 'native 2025-11-25' | 'detach' | 'block';
+  mode: 'native 2026-07-28' | 'native 2025-11-25' | 'detach';
   why: string;
   /** What gives it tasks of its own, where anything does. */
   set?: string;

@@ -30,6 +30,8 @@ export interface ReachedFacts {
   tools: number;
   /** How its tools are served by the gateway; `hidden`: callers do not see them. */
   served: { task: number; direct: number; auto: number; hidden: number };
+  /** It is asked for tasks by the first draft, if it has none by a later text. */
+  firstDraft: boolean;
   /** Of those served as `task`, how many would fail when their call is lost, as they may not run twice. */
   failWhenLost: number;
   connectMs: number;

@@ -4,10 +4,11 @@ import { toolPages } from '../../../client/tool-list.ts';
 import { type Clock, isJsonObject, type JsonObject, type RandomSource, type ToolHints } from '../../../core/index.ts';
 import type { UpstreamConfig } from '../../../gateway/config/types.ts';
 import { isAllowed, matchPolicy } from '../../../gateway/policy.ts';
+import { withoutCompanions } from '../../../gateway/upstream.ts';
 import { redactor } from '../../../gateway/upstreams/redactor.ts';
 import { type SupervisedStdio, supervisedStdio } from '../../../gateway/upstreams/supervised-stdio.ts';
 import { offersDraftTasks } from '../../../wire/rev-sep-1686/client.ts';
-import { offersTasks } from '../../../wire/rev2025-11-25/client.ts';
+import { offersTasks, taskSupportOf } from '../../../wire/rev2025-11-25/client.ts';
 import type { Generation, ReachedFacts, UpstreamFacts } from './facts.ts';
 import type { Named } from './named.ts';
 
@@ -104,7 +105,8 @@ class Reaching {
       server: { name: String(name ?? '(unnamed)'), version: String(version ?? '') },
       generation: generationOf(remote, link),
       tools: tools.length,
-      ...served(this.#upstream, tools),
+      firstDraft: this.#upstream.firstDraft === true,
+      ...served(this.#upstream, tools, remote),
       connectMs,
       ...(await requestTime(link, clock)),
       silentOnProbe: this.#stdio !== undefined && link.era === 'legacy' && connectMs >= this.#probeTimeoutMs,
@@ -183,14 +185,21 @@ function generationOf({ revision }: Remote, { version, capabilities }: Link): Ge
   return offersDraftTasks(capabilities) ? 'SEP-1686' : 'none';
 }
 
-function served(upstream: UpstreamConfig, tools: readonly JsonObject[]): Pick<ReachedFacts, 'served' | 'failWhenLost'> {
+function served(
+  upstream: UpstreamConfig,
+  tools: readonly JsonObject[],
+  { repeatable, revision }: Remote,
+): Pick<ReachedFacts, 'served' | 'failWhenLost'> {
   const counts = { task: 0, direct: 0, auto: 0, hidden: 0 };
   let failWhenLost = 0;
+  const shown = new Set(withoutCompanions(tools, { repeatable }));
   for (const tool of tools) {
     const name = String(tool.name);
     const hints: ToolHints = isJsonObject(tool.annotations) ? tool.annotations : {};
     const { mode, onLost } = matchPolicy(upstream, name, hints);
-    const how = isAllowed(upstream, name) ? mode : 'hidden';
+    // What cannot run otherwise there is a task here too.
+    const onlyTask = revision === '2025-11-25' && taskSupportOf(tool) === 'required';
+    const how = !shown.has(tool) || !isAllowed(upstream, name) ? 'hidden' : onlyTask ? 'task' : mode;
     counts[how] += 1;
     if (how === 'task' && onLost === 'fail') failWhenLost += 1;
   }

@@ -81,7 +81,7 @@ const GENERATIONS: Record<Exclude<Generation, 'none' | 'misdeclared' | 'SEP-1686
   companions: 'it has tasks behind companion tools: a task here follows the one there',
 };
 
-function generationFindings({ generation, protocol, served, failWhenLost }: ReachedFacts): Found[] {
+function generationFindings({ generation, protocol, served, firstDraft, failWhenLost }: ReachedFacts): Found[] {
   switch (generation) {
     case '2026-07-28':
     case '2025-11-25':
@@ -97,11 +97,13 @@ function generationFindings({ generation, protocol, served, failWhenLost }: Reac
       ];
     case 'SEP-1686':
       return [
-        ok(
-          'upstream-tasks-draft',
-          'it has tasks by the first draft (SEP-1686), which are not used: the gateway makes them',
-          'update the server',
-        ),
+        firstDraft
+          ? ok('upstream-tasks', 'it has tasks by the first draft (SEP-1686): a task here follows the one there')
+          : warn(
+              'upstream-tasks-draft',
+              `legacy handshake (${protocol}): it has tasks by the first draft (SEP-1686), which are not asked for: the gateway makes the tasks`,
+              'set firstDraft: true for it in longcall.yaml',
+            ),
       ];
     case 'none': {
       const legacy = protocol < '2025-11-25' ? `legacy handshake (${protocol}): ` : '';
