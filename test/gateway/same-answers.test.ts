@@ -26,7 +26,8 @@ function configFor({ reach }: Place): GatewayConfig {
     'url' in reach
       ? { url: reach.url, headers: {}, forwardAuthorization: false }
       : { command: reach.command, args: reach.args, env: reach.env ?? {} };
-  return { upstreams: [{ name: 'up', target, prefix: PREFIX, policy: {}, tools: [] }] };
+  // However quick they are: tasks are what is compared.
+  return { inlineWithinMs: 0, upstreams: [{ name: 'up', target, prefix: PREFIX, policy: {}, tools: [] }] };
 }
 
 const fronts = {
