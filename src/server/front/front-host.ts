@@ -65,7 +65,8 @@ export function frontHost({ server, front }: FrontServer): Host {
     const { companions } = parts();
     const { tools: theirs } = await viewOf(ctx);
     const supports = new Map(parts().tasks.tools.map(({ name, support }) => [name, support]));
-    const listed = [...theirs.values()].map(({ listing, task }) => {
+    const listed = [...theirs.values()].map(({ listing: whole, task }) => {
+      const listing = parts().peer.era === 'legacy' ? forSessions(whole) : whole;
       const support = task === undefined ? undefined : supports.get(task);
       if (support === undefined || parts().peer.era === 'modern') return listing;
       return { ...listing, execution: { ...v25.toolExecution(support) } };
@@ -114,7 +115,8 @@ export function frontHost({ server, front }: FrontServer): Host {
   ): Promise<Handled> => {
     const registered = task === undefined ? undefined : taskTool(task);
     if (registered === undefined) throw asThrown(invalidParams(`Unknown tool: ${name}`));
-    return callOwn(name, registered, args, ctx);
+    const answer = await callOwn(name, registered, args, ctx);
+    return parts().peer.era === 'legacy' ? v25.withObjectContent(answer, { wrapped: false }) : answer;
   };
 
   const readOwn = async (uri: unknown, ctx: ServerContext): Promise<Handled | undefined> => {
@@ -249,6 +251,12 @@ function mirroredBy(listing: JsonObject): readonly Mirrored[] {
   const known = mirrored.get(listing) ?? mirroredArguments(listing.inputSchema);
   mirrored.set(listing, known);
   return known;
+}
+
+/** Results that need not be objects have one around them in sessions where they are none: of those nothing is promised. */
+function forSessions({ outputSchema, ...listing }: JsonObject): JsonObject {
+  const kept = isJsonObject(outputSchema) ? v25.outputSchemaOf(outputSchema) : { wrapped: true };
+  return kept.wrapped || kept.outputSchema === undefined ? listing : { ...listing, outputSchema: kept.outputSchema };
 }
 
 function knowsTasks({ peer }: ServingParts): boolean {

@@ -6,9 +6,10 @@ import { type Gateway, type GatewayOptions, openGateway } from '../../../src/gat
 import { createTaskServer, type TaskServer, type TaskServerOptions } from '../../../src/server/index.ts';
 import { type ListenOptions, listen } from '../../../src/server/listen.ts';
 import { sqliteStore } from '../../../src/store/index.ts';
-import { over, Peer, validated } from '../../server/peer.ts';
+import { over, Peer } from '../../server/peer.ts';
 import type { Json } from '../../support/messages.ts';
 import { scratchFolder, silent } from '../../support/stores.ts';
+import { createWireValidator } from '../../support/wire-validator.ts';
 
 /** What a server speaks, and nothing newer. */
 export type Generation = '2026-07-28' | '2025-11-25' | '2025-06-18';
@@ -123,7 +124,9 @@ export async function gatewayOf(
   const gateway = await openGateway({ ...own, stateFolder: folder, config });
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen({ port });
-  const peer = new Peer(over(url), validated({ firstDraft: config.firstDraft ?? false }));
+  const validator = createWireValidator({ firstDraft: config.firstDraft ?? false });
+  onTestFinished(() => validator.assertClean());
+  const peer = new Peer(over(url), validator);
   const when: Standing['when'] = async (taskId, wanted) => {
     for (;;) {
       let ring = (): void => {};

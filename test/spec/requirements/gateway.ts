@@ -1,4 +1,4 @@
-import { claimed, open, type Row } from './row.ts';
+import { claimed, type Row } from './row.ts';
 
 /** Duties of a gateway between the revisions: ours, not in any specification, so all count as musts. */
 // biome-ignore format: two lines a requirement read like the table they are.
@@ -35,11 +35,11 @@ export const gatewayDuties: readonly Row[] = [
     'Strip related-task `_meta` towards G3; switch its prefix between G1 and G2; rewrite the id in it'],
   ['GW-16', 'M', claimed, 'GW',
     'Never forward task capabilities it does not implement itself; recompute per session / per request'],
-  ['GW-17', 'M', open('F'), 'GW',
+  ['GW-17', 'M', claimed, 'GW',
     '-32042 becomes a URL `elicitation/create` input for G3; never -32042, -32002, -32003 to a modern peer'],
-  ['GW-18', 'M', open('F'), 'GW',
+  ['GW-18', 'M', claimed, 'GW',
     'URL elicitation: `elicitationId` made towards G2, dropped to G3; swallow `notifications/elicitation/complete`'],
-  ['GW-19', 'M', open('F'), 'GW',
+  ['GW-19', 'M', claimed, 'GW',
     'Non-object `structuredContent` towards 2025-11-25: drop it and make sure a text block carries its JSON'],
   ['GW-20', 'M', claimed, 'GW',
     'Poll upstream no faster than its hint, coalescing downstream readers; pass the hint on'],
