@@ -114,14 +114,14 @@ export function stateFolder(): string {
   return join(folder.path, 'state');
 }
 
-/** A gateway that listens. All that it says is held against the rules. */
+/** A gateway that listens, and answers with a handle however quick a task is. All that it says is held against the rules. */
 export async function gatewayOf(
   config: Partial<GatewayConfig> & Pick<GatewayConfig, 'upstreams'>,
   options: Partial<GatewayOptions> & { port?: number } = {},
 ): Promise<Standing> {
   const { port = 0, ...own } = options;
   const folder = own.stateFolder ?? stateFolder();
-  const gateway = await openGateway({ ...own, stateFolder: folder, config });
+  const gateway = await openGateway({ ...own, stateFolder: folder, config: { inlineWithinMs: 0, ...config } });
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen({ port });
   const validator = createWireValidator({ firstDraft: config.firstDraft ?? false });

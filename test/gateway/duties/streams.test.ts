@@ -11,7 +11,10 @@ async function client(): Promise<LinePeer> {
   const { target } = await upstreamOf('2026-07-28', (tasks) => {
     tasks.registerTool('slow', { task: { onWorkerLost: 'rerun' } }, async () => text('done'));
   });
-  const gateway = await openGateway({ stateFolder: stateFolder(), config: { upstreams: [upstream(target)] } });
+  const gateway = await openGateway({
+    stateFolder: stateFolder(),
+    config: { inlineWithinMs: 0, upstreams: [upstream(target)] },
+  });
   onTestFinished(() => gateway.close());
   const [input, output] = [new PassThrough(), new PassThrough()];
   gateway.serve({ input, output });
