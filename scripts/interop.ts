@@ -1,6 +1,6 @@
 // `npm run interop`: clients and hosts we did not write, in exact versions, against a server made of Longcall's public API,
 // over HTTP and stdio, with a SQLite file. Each plays every scenario of scripts/interop/scenarios.ts; test/interop/cannot.ts
-// names what a client cannot do. Then servers we did not write, called by a client of ours. `--peer TEXT` and `--only SCENARIO` choose some of them.
+// names what a client cannot do. Then the same clients through a gateway before that server, and servers we did not write, called by a client of ours. `--peer TEXT` and `--only SCENARIO` choose some of them.
 import { parseArgs } from 'node:util';
 import { cannot, type Inability } from '../test/interop/cannot.ts';
 import type { Peer, PeerKind } from './interop/peer.ts';
@@ -19,6 +19,7 @@ import { Site, type TransportName } from './interop/site.ts';
 import { endAll } from './support/children.ts';
 import { NotInstallableError } from './support/fetched.ts';
 
+const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
 const KINDS: readonly PeerKind[] = [
   sdkV2,
   sdkV2Declaring,
@@ -41,8 +42,26 @@ const KINDS: readonly PeerKind[] = [
   goSdkLegacy,
   rmcp,
 ];
+/**
+ * Those that pass through a gateway as well, each on one wire. The others start a program for each call, or want to be told how
+ * failures are reported, which is a server's to say.
+ */
+const THROUGH_GATEWAY: ReadonlySet<PeerKind> = new Set([
+  sdkV2,
+  sdkV2Legacy,
+  sdkV1,
+  extTasks,
+  aiSdk,
+  openAiAgents,
+  langchain,
+  pythonSdkV1,
+  pythonSdkV2,
+  fastMcpNaming,
+  goSdk,
+  goSdkLegacy,
+  rmcp,
+]);
 const SERVERS: readonly ServerKind[] = [everything, fastMcpServer];
-const TRANSPORTS: readonly TransportName[] = ['http', 'stdio'];
 /** No scenario takes longer, and no client takes longer to leave, in milliseconds. */
 const SCENARIO_PATIENCE_MS = 45_000;
 const CLOSE_PATIENCE_MS = 10_000;
@@ -71,6 +90,11 @@ for (const kind of kinds) {
     await visit(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
   }
 }
+for (const kind of kinds.filter((one) => THROUGH_GATEWAY.has(one))) {
+  if (interrupted) break;
+  const where = `${kind.name} over http, through the gateway`;
+  await visit(kind, 'http', { gateway: true }).catch((error: Error) => problem(`${where}: ${error.message}`));
+}
 for (const kind of servers) {
   for (const transport of kind.transports) {
     if (interrupted) break;
@@ -91,10 +115,11 @@ async function prepareAll(): Promise<void> {
 }
 
 /** One client and one server play all scenarios. */
-async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
-  console.log(`\n${kind.name} over ${transport}`);
+async function visit(kind: PeerKind, transport: TransportName, { gateway = false } = {}): Promise<void> {
+  const label = gateway ? ' through the gateway' : '';
+  console.log(`\n${kind.name} over ${transport}${label}`);
   const scenarios = chosen.filter((name) => kind.scenarios?.includes(name) ?? true);
-  const site = await Site.open(transport, kind.server);
+  const site = await Site.open(transport, kind.server, { gateway });
   let peer: Peer | undefined;
   const leave = async (): Promise<void> => {
     const leaving = peer;
@@ -112,7 +137,7 @@ async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
       if (interrupted) return;
       const unable = inability(kind, name, transport);
       if (unable !== undefined && unable.triedForMs === undefined) {
-        skip(name, unable.reason);
+        skip(`${name}${label}`, unable.reason);
         continue;
       }
       const stage = { kind, site, peer: await join(), gate: name, reconnect };
@@ -121,13 +146,13 @@ async function visit(kind: PeerKind, transport: TransportName): Promise<void> {
         () => undefined,
         (reason: Error) => reason,
       );
-      report(name, error, unable, performance.now() - started);
+      report(`${name}${label}`, error, unable, performance.now() - started);
       if (error !== undefined) await leave(); // Whatever it is still busy with, it is not to be in the way.
     }
     if (site.validator.violations.length > 0) site.validator.assertClean();
   } catch (error) {
     if (!(error instanceof NotInstallableError)) throw error;
-    for (const name of scenarios) skip(name, error.message);
+    for (const name of scenarios) skip(`${name}${label}`, error.message);
   } finally {
     await leave();
     await site.close();
@@ -167,12 +192,12 @@ function report(name: string, error: Error | undefined, unable: Inability | unde
   const time = `${ms.toFixed(0).padStart(6)} ms`;
   if (error === undefined && unable === undefined) {
     passed += 1;
-    console.log(`  ${name.padEnd(15)} ok     ${time}`);
+    console.log(`  ${name.padEnd(35)} ok     ${time}`);
   } else if (error === undefined) {
     problem(`${name} is in test/interop/cannot.ts, but works: take it from there`);
   } else if (unable === undefined) {
     failed += 1;
-    console.log(`  ${name.padEnd(15)} FAILED ${time}\n${error.stack ?? error.message}`);
+    console.log(`  ${name.padEnd(35)} FAILED ${time}\n${error.stack ?? error.message}`);
   } else {
     skip(name, unable.reason);
     if (flags.only !== undefined) console.log(error.message);
@@ -181,7 +206,7 @@ function report(name: string, error: Error | undefined, unable: Inability | unde
 
 function skip(name: string, reason: string): void {
   skipped += 1;
-  console.log(`  ${name.padEnd(15)} skipped: ${reason}`);
+  console.log(`  ${name.padEnd(35)} skipped: ${reason}`);
 }
 
 function problem(message: string): void {

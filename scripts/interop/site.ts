@@ -12,6 +12,7 @@ import { ended, track } from '../support/children.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = join(root, 'test/interop/server-process.ts');
+const gatewayProgram = join(root, 'test/interop/gateway-process.ts');
 /** How often files are looked at, in milliseconds. */
 const LOOK_MS = 20;
 
@@ -22,7 +23,7 @@ export interface ServerOptions extends Pick<ServingOptions, 'isErrorStatus'> {
 }
 
 export class Site {
-  /** Where it serves HTTP; the same after a restart. */
+  /** Where clients find it over HTTP: its own address, or that of the gateway before it; the same after a restart. */
   url = '';
   readonly transport: TransportName;
   /** Holds what clients receive against the schemas, as far as clients let us look. */
@@ -30,6 +31,8 @@ export class Site {
   readonly #folder: string;
   readonly #options: ServerOptions;
   #server: ReturnType<typeof fork> | undefined;
+  #gateway: ReturnType<typeof fork> | undefined;
+  #port = '0';
   #log = '';
 
   private constructor(folder: string, transport: TransportName, options: ServerOptions) {
@@ -38,10 +41,25 @@ export class Site {
     this.#options = options;
   }
 
-  static async open(transport: TransportName, options: ServerOptions = {}): Promise<Site> {
+  /** @param options.gateway puts a gateway before it, which stays when it is killed */
+  static async open(
+    transport: TransportName,
+    options: ServerOptions = {},
+    { gateway = false }: { gateway?: boolean } = {},
+  ): Promise<Site> {
     const site = new Site(await mkdtemp(join(tmpdir(), 'longcall-interop-')), transport, options);
     await site.start();
+    if (gateway) await site.#putGateway();
     return site;
+  }
+
+  /** What is put before a question: a gateway says who asks. */
+  get asker(): string {
+    return this.hasGateway ? 'interop: ask asks: ' : '';
+  }
+
+  get hasGateway(): boolean {
+    return this.#gateway !== undefined;
   }
 
   /** A home for clients that keep things in theirs. */
@@ -57,15 +75,26 @@ export class Site {
   /** Starts it (again), on the port it had. Over stdio that is the client's affair. */
   async start(): Promise<void> {
     if (this.transport === 'stdio') return;
-    const port = this.url === '' ? '0' : new URL(this.url).port;
-    const child = track(fork(program, this.#args(port), { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] }));
+    const { child, url } = await this.#forked(program, this.#args(this.#port));
     this.#server = child;
+    this.#port = new URL(url).port;
+    if (this.#gateway === undefined) this.url = url;
+  }
+
+  async #putGateway(): Promise<void> {
+    const { child, url } = await this.#forked(gatewayProgram, [this.#folder, this.url, JSON.stringify(this.#options)]);
+    this.#gateway = child;
+    this.url = url;
+  }
+
+  async #forked(file: string, args: string[]): Promise<{ child: ReturnType<typeof fork>; url: string }> {
+    const child = track(fork(file, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] }));
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.#log += text;
     });
     const [first] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown];
     if (typeof first !== 'string') throw new Error(`the server did not start:\n${this.#log}`);
-    this.url = first;
+    return { child, url: first };
   }
 
   /** What the server told its operator; over stdio that goes to the client. */
@@ -101,8 +130,8 @@ export class Site {
 
   /** @throws {Error} when the server does not end by itself. */
   async close(): Promise<void> {
-    const server = this.#server;
-    if (server?.connected) {
+    for (const server of [this.#gateway, this.#server]) {
+      if (server?.connected !== true) continue;
       server.disconnect();
       const status = await ended(server);
       if (status !== 0) throw new Error(`the server ended with ${status}:\n${this.#log}`);
