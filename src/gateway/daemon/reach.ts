@@ -21,7 +21,7 @@ const WINDOWS = process.platform === 'win32';
  * Runs a program as nobody's child, and tells its exit code by a pipe: hosts end their servers with all that came of them, by
  * who is whose child where a session does not hold, and the daemon is also that of other hosts.
  */
-const ORPHAN = '("$@" 3>&-; echo $? >&3) &';
+const ORPHAN = 'exec 4>&2 2>/dev/null; ("$@" 2>&4 3>&- 4>&-; echo $? >&3) &'; // Shells tell of signals, in the log too.
 /** With this a daemon ends that found another at work. As `EX_TEMPFAIL` of sysexits. */
 export const TAKEN = 75;
 
