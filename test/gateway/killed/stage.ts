@@ -1,7 +1,7 @@
 // A gateway as it is installed, in front of servers that write down what they do, in a folder of its own: what hosts start,
 // what daemons come of it, and every process that has to be gone at the end.
 import { execFile } from 'node:child_process';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -86,9 +86,23 @@ export class Stage {
     return [LONGCALL, 'wrap', '--state', this.state, ...options, '--', ...this.server(server)];
   }
 
+  /** Writes down both servers for `longcall serve`, each under its name, and says what comes after `node`. */
+  gatewayArgs(port: number): string[] {
+    const upstreams = Object.fromEntries(
+      (['plain', 'durable'] as const).map((name) => [name, { command: this.server(name), prefix: `${name}_` }]),
+    );
+    const path = join(this.folder, 'longcall.yaml');
+    writeFileSync(path, JSON.stringify({ listen: `127.0.0.1:${port}`, state: this.state, upstreams }), { mode: 0o600 });
+    return [LONGCALL, 'serve', path, '--json'];
+  }
+
   /** The daemon of this folder, if one has said that it listens. */
   get daemon(): DaemonRecord | undefined {
     return readRecord(this.state);
+  }
+
+  get hasSocket(): boolean {
+    return existsSync(join(this.state, 'daemon.sock'));
   }
 
   /** Every process of a server that was ever started. */
