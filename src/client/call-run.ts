@@ -498,11 +498,17 @@ export class CallRun {
 
   /** Pushes are taken like answers to polls; what they say is as true. */
   #listen(taskId: string): void {
-    this.#unfollow ??= this.#parts.desk.follow(taskId, (news) => {
+    const onTask = (news: RemoteTask): void => {
       if (this.#over.signal.aborted) return;
       this.#pushed = news;
       this.#pace.wake();
-    });
+    };
+    // The net was spread wide while pushes came.
+    const onSilence = (): void => {
+      this.#pace.after(Math.min(this.#pace.leftMs, this.#hintedMs()));
+      this.#pace.wake();
+    };
+    this.#unfollow ??= this.#parts.desk.follow(taskId, onTask, onSilence);
   }
 
   async #end(end: CallEnd): Promise<boolean> {

@@ -269,7 +269,10 @@ class Server {
     this.#last = line;
     before?.hangUp();
     if (before?.own === true) await before.client.close().catch(() => undefined); // It is closed, or its server gone.
-    for (const watcher of this.#watchers) this.#follow(watcher, line);
+    for (const watcher of this.#watchers) {
+      watcher.onPushed(new Set()); // What the connection before was told of, this one need not be.
+      this.#follow(watcher, line);
+    }
     for (const listener of this.#hearers.keys()) this.#hearers.set(listener, hearGeneral(connection, listener));
     if (before !== undefined) for (const listener of this.#reconnected) listener();
     return line;
@@ -312,7 +315,6 @@ class Server {
   #follow(watcher: Watcher, { dialect }: Line): void {
     const { taskIds, onTask, onPushed } = watcher;
     watcher.stop();
-    onPushed(new Set()); // What the connection before was told of, this one need not be.
     watcher.stop = dialect.watch?.(taskIds, onTask, onPushed) ?? (() => {});
   }
 

@@ -10,6 +10,13 @@ export interface DeskLimits {
   requestTimeoutMs: number;
 }
 
+/** Who is told of pushes about a task. */
+interface Follower {
+  onTask: (task: RemoteTask) => void;
+  /** It was told of changes, and is not any more: some may have passed unheard. */
+  onSilence: () => void;
+}
+
 /** How long changes of what is followed are gathered before the server is told. */
 const GATHER_MS = 50;
 
@@ -24,7 +31,7 @@ export class ServerDesk {
   readonly #clock: Clock;
   readonly #limits: DeskLimits;
   readonly #queue: (() => void)[] = [];
-  readonly #followers = new Map<string, (task: RemoteTask) => void>();
+  readonly #followers = new Map<string, Follower>();
   #inFlight = 0;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #gathering: Timer | undefined;
@@ -60,9 +67,9 @@ export class ServerDesk {
   }
 
   /** Tells of pushes about a task, where there are any. Returns the function that ends it. */
-  follow(taskId: string, onTask: (task: RemoteTask) => void): () => void {
+  follow(taskId: string, onTask: Follower['onTask'], onSilence: Follower['onSilence']): () => void {
     if (this.remote.watch === undefined) return () => {};
-    this.#followers.set(taskId, onTask);
+    this.#followers.set(taskId, { onTask, onSilence });
     this.#gather();
     return () => {
       this.#followers.delete(taskId);
@@ -131,9 +138,12 @@ export class ServerDesk {
   #watch(taskIds: readonly string[]): (() => void) | undefined {
     let current = true;
     const onPushed = (pushed: ReadonlySet<string>): void => {
-      if (current) this.#pushed = pushed;
+      if (!current) return;
+      const before = this.#pushed;
+      this.#pushed = new Set(pushed);
+      for (const taskId of before) if (!pushed.has(taskId)) this.#followers.get(taskId)?.onSilence();
     };
-    const unwatch = this.remote.watch?.(taskIds, (task) => this.#followers.get(task.taskId)?.(task), onPushed);
+    const unwatch = this.remote.watch?.(taskIds, (task) => this.#followers.get(task.taskId)?.onTask(task), onPushed);
     return () => {
       current = false; // What was granted holds until the next stream says what it grants.
       unwatch?.();

@@ -135,6 +135,32 @@ describe('what a server pushes', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(1_000);
   });
 
+  it('is listened for again when an error ends a stream that was granted, as a gateway that was restarted says', async () => {
+    const clock = new ManualClock();
+    let listens = 0;
+    const { remote } = await fake({
+      clock,
+      methods: {
+        'subscriptions/listen': async (params, request) => {
+          const { id } = (await request.json()) as Json;
+          listens += 1;
+          const status = listens === 1 ? {} : { status: 'completed', result: { content: [] } };
+          const restarted = event({ id, error: { code: -32_603, message: 'the gateway restarted' } });
+          const headers = { 'content-type': 'text/event-stream' };
+          return new Response(listening(params, id, aTask(status)) + restarted, { headers });
+        },
+      },
+    });
+    const { until, onTask, pushed, onPushed } = collecting();
+    remote.watch?.(['t-1'], onTask, onPushed);
+    while (listens < 2) {
+      clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(({ status }) => status === 'completed');
+    expect(pushed.slice(0, 2)).toEqual([['t-1'], []]);
+  });
+
   it('as the end of a task ends its progress too', async () => {
     let progressToken: unknown;
     const { remote } = await fake({

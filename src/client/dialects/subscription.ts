@@ -33,11 +33,14 @@ export function subscribe(
   const wanted = new Set(taskIds);
   let pauseMs = FIRST_PAUSE_MS;
   let id = connection.nextId();
+  /** The server pushes: what ends the stream then is no refusal. */
+  let isGranted = false;
 
   const unlisten = connection.listen((message) => {
     if (subscriptionOf(message) !== id || !('method' in message)) return false;
     const granted = grantedBy(message);
     if (granted !== undefined) {
+      isGranted = true;
       pauseMs = FIRST_PAUSE_MS;
       const named = new Set<unknown>(Array.isArray(granted.taskIds) ? granted.taskIds : []);
       const told = new Set([...wanted].filter((taskId) => named.has(taskId)));
@@ -56,16 +59,16 @@ export function subscribe(
   });
 
   const once = async (): Promise<'again' | 'over'> => {
+    isGranted = false;
     try {
       await request(encodeListen([...wanted]), { id, signal: stopped.signal, hangUp: true });
     } catch (error) {
       if (stopped.signal.aborted || connection.closed) return 'over';
-      // What is refused once is refused again.
-      if (!(error instanceof RemoteUnreachableError)) {
+      if (error instanceof RemoteUnreachableError) pauseMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
+      else if (!isGranted) {
         logger.debug({ error }, 'the server does not push');
-        return 'over';
+        return 'over'; // What is refused once is refused again.
       }
-      pauseMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
     }
     return wanted.size === 0 ? 'over' : 'again';
   };
