@@ -14,7 +14,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const run = promisify(execFile);
 
 /** The command as it is installed: `npm run build` first. */
-export const LONGCALL = here('../../../dist/cli/main.js');
+const LONGCALL = here('../../../dist/cli/main.js');
 
 export type ServerName = 'plain' | 'durable';
 
@@ -126,7 +126,7 @@ export async function kill(pid: number | undefined): Promise<boolean> {
   return true;
 }
 
-export async function gone(identity: ProcessIdentity): Promise<void> {
+async function gone(identity: ProcessIdentity): Promise<void> {
   while (isAlive(identity)) await setTimeout(5);
 }
 

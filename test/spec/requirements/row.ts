@@ -15,10 +15,6 @@ export type Row = readonly [id: string, level: Level, standing: Standing, source
 /** We say we do it, and a test that cites the id shows it. */
 export const claimed: Standing = { state: 'claimed' };
 
-export function open(issue: Issue): Standing {
-  return { state: 'open', issue };
-}
-
 export function notApplicable(reason: string): Standing {
   return { state: 'not_applicable', reason };
 }
