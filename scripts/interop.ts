@@ -159,7 +159,8 @@ async function visit(kind: PeerKind, transport: TransportName, { gateway = false
   }
 
   async function reconnect(): Promise<Peer> {
-    if (transport === 'stdio' || kind.endsWithServer) await leave(); // Its connection has died with the server.
+    // Its connection has died with the server, unless that is behind a gateway.
+    if (!gateway && (transport === 'stdio' || kind.endsWithServer)) await leave();
     return join();
   }
 }
