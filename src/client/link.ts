@@ -3,6 +3,7 @@ import { encodeEnvelope, offersTasks } from '../wire/rev2026-07-28/client.ts';
 import { LISTEN_METHOD, subscriptionOf } from '../wire/rev2026-07-28/index.ts';
 import type { Connection } from './connection.ts';
 import type { Speaking } from './dialects/dialect.ts';
+import { RemoteUnreachableError } from './remote-errors.ts';
 
 /** A request that is passed on. */
 export interface LinkRequest {
@@ -81,6 +82,9 @@ export async function passOn(
         ...(onProgress !== undefined && { renewedBy: id }),
       },
     );
+  } catch (error) {
+    if (timeoutMs !== undefined && error instanceof RemoteUnreachableError) takeBack(); // Whoever is late goes on else.
+    throw error;
   } finally {
     signal?.removeEventListener('abort', takeBack);
     unlisten();
