@@ -39,8 +39,8 @@ export class Upstream {
   readonly #parts: UpstreamParts;
   /** By the list they were made of. */
   readonly #served = new WeakMap<readonly JsonObject[], readonly Served[]>();
-  /** Names here under which calls are tasks. */
-  readonly #keyed = new Set<string>();
+  /** Names here of tools that cannot run otherwise. */
+  readonly #onlyTasks = new Set<string>();
 
   constructor(config: UpstreamConfig, parts: UpstreamParts) {
     this.config = config;
@@ -49,9 +49,16 @@ export class Upstream {
     this.lanes = new Lanes(config, { ...parts, opened: (lane) => this.subscriptions.begin(lane) });
   }
 
-  /** Whether calls under a name are tasks. */
+  /**
+   * Whether all calls under a name are tasks, whether or not its tools were asked for yet. Of a tool that turns out to be slow, the
+   * call by which it did so was none: sent again, it would run again.
+   */
   keyed(name: string): boolean {
-    return this.#keyed.has(name);
+    const { prefix } = this.config;
+    return (
+      this.#onlyTasks.has(name) ||
+      (name.startsWith(prefix) && matchPolicy(this.config, name.slice(prefix.length)).mode === 'task')
+    );
   }
 
   /** What a tool of ours among the tasks is called here; undefined: it is none of this upstream's. */
@@ -110,7 +117,7 @@ export class Upstream {
     const isTask = wanted || onlyTask;
     if (!isTask && !bridged) return { listing, relay: (call) => this.#relay(served, lane, call) };
     this.#put(tool, policy);
-    if (isTask) this.#keyed.add(`${this.config.prefix}${tool}`);
+    if (onlyTask) this.#onlyTasks.add(`${this.config.prefix}${tool}`);
     return { listing, task: name };
   }
 
@@ -135,7 +142,7 @@ export class Upstream {
       if (!(error instanceof TaskNeededError)) throw error;
       known.foundOnlyTask(name);
       this.#put(tool, policy);
-      this.#keyed.add(`${this.config.prefix}${tool}`);
+      this.#onlyTasks.add(`${this.config.prefix}${tool}`);
       relisted();
       throw new TaskNeededError(name);
     } finally {

@@ -8,7 +8,9 @@ import { type Gateway, openGateway } from '../../src/gateway/gateway.ts';
 import { Lanes } from '../../src/gateway/lanes/lanes.ts';
 import { createTaskServer } from '../../src/server/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
+import { encodeIdempotencyKey } from '../../src/wire/idempotency.ts';
 import { deferred } from '../support/engine.ts';
+import { type Json, request, withTasks } from '../support/messages.ts';
 import { silent } from '../support/stores.ts';
 import { guest, plainServer, standing, stateFolder, upstream, words } from './support.ts';
 
@@ -157,6 +159,43 @@ it('makes room for one caller more by leaving who was not here for longest, and 
   gate.resolve();
   await working;
   await lanes.close();
+});
+
+describe('a call that comes again, since its answer was lost', () => {
+  const again = async (url: string, name: string): Promise<Json> => {
+    const message = request(1, 'tools/call', { name, arguments: {} }, withTasks, encodeIdempotencyKey('k', 1_000));
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name },
+    };
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message) });
+    const text = await response.text();
+    return JSON.parse(text.slice(text.indexOf('{'))) as Json;
+  };
+
+  it('is found by its key, or made, also when nobody has asked a gateway for its tools since it was started', async () => {
+    const { gate, seen, make } = scene();
+    const plain = await plainServer(make);
+    const { url } = await standing({ upstreams: [upstream(plain.target)] });
+    const { result } = (await again(url, 'look')) as { result: Json };
+    expect(result).toMatchObject({ resultType: 'task' });
+    expect((await again(url, 'look'))['result']).toMatchObject({ taskId: result['taskId'] });
+    gate.resolve();
+    await until(() => seen.calls === 1);
+  });
+
+  it('is not made a task of where it may have been passed through: it would run twice', async () => {
+    const { gate, seen, make } = scene();
+    gate.resolve();
+    const plain = await plainServer(make);
+    const { url } = await standing({
+      upstreams: [upstream(plain.target, { policy: { mode: 'auto', slowAfterMs: 1 } })],
+    });
+    await (await guest(url, 'auto')).callTool({ name: 'look', arguments: {} });
+    expect(await again(url, 'look')).toMatchObject({ error: { message: expect.stringContaining('not run again') } });
+    expect(seen.calls).toBe(1);
+  });
 });
 
 describe('what one caller has of an upstream', () => {
