@@ -92,6 +92,21 @@ describe('a daemon that is killed', () => {
   }, 90_000);
 });
 
+describe('a daemon that was killed with all its fronts', () => {
+  it('is cleared away by whoever stops it', async () => {
+    const stage = aStage();
+    const front = stage.front('plain');
+    const { client } = await host(stage, front);
+    await client.close();
+    await front.close();
+    expect(await kill(stage.daemon!.pid)).toBe(true);
+    expect(stage.hasSocket).toBe(true);
+    expect(await stage.stopDaemon()).toBe(false);
+    expect(stage.hasSocket).toBe(false);
+    expect(stage.daemon).toBeUndefined();
+  }, 60_000);
+});
+
 describe('a server that is killed', () => {
   it('without tasks has lost its call, which is told; the next call gets another process, after the backoff [P16]', async () => {
     const stage = aStage();

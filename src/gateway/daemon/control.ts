@@ -9,7 +9,7 @@ import { FolderNews } from './folder-news.ts';
 import type { DaemonRequest } from './hello.ts';
 import { privateFolder } from './private-folder.ts';
 import { HungUpError } from './read-line.ts';
-import { readRecord, recordPath, removeRecord } from './record.ts';
+import { type DaemonRecord, readRecord, recordPath, removeRecord } from './record.ts';
 import { logPath } from './rotating-log.ts';
 
 /** How long a daemon may take to hand over what is open. */
@@ -40,9 +40,10 @@ export async function daemonStatus(options: ControlOptions): Promise<JsonObject 
 export async function stopDaemon(options: ControlOptions): Promise<boolean> {
   if (!existsSync(options.folder)) return false;
   const folder = privateFolder(options.folder);
-  const identity = readRecord(folder)?.process;
+  const record = readRecord(folder); // Which it takes away before it ends.
   const there = (await ask({ want: 'stop' }, options)) !== undefined || FileLock.isHeld(lockPath(folder));
-  if (there) await ended(folder, options.clock, identity);
+  if (there) await ended(folder, options.clock, record?.process);
+  if (record !== undefined) clearAway(folder, record); // Of one that was killed before.
   return there;
 }
 
@@ -65,12 +66,17 @@ export async function killDaemon({ folder: path, clock }: ControlOptions): Promi
   }
   process.kill(record.pid, 'SIGKILL');
   await ended(folder, clock, record.process);
-  const lock = FileLock.take(lockPath(folder));
-  if (lock === undefined) return record.pid; // Another is there already.
-  removeRecord(folder);
-  if (process.platform !== 'win32') rmSync(record.socket, { force: true });
-  lock.release();
+  clearAway(folder, record);
   return record.pid;
+}
+
+/** What a daemon leaves that could not do so itself; nothing where another is there already. */
+function clearAway(folder: string, { socket }: DaemonRecord): void {
+  const lock = FileLock.take(lockPath(folder));
+  if (lock === undefined) return;
+  removeRecord(folder);
+  if (process.platform !== 'win32') rmSync(socket, { force: true });
+  lock.release();
 }
 
 async function ask(request: DaemonRequest, options: ControlOptions): Promise<JsonObject | undefined> {
