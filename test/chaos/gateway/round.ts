@@ -22,6 +22,7 @@ const MOMENT_WITHIN_MS = 10_000;
 export interface GatewayReport {
   plan: RoundPlan;
   calls: number;
+  stories: readonly CallStory[];
   blows: readonly Blow[];
   /** How calls ended, and how many did so. */
   ends: ReadonlyMap<string, number>;
@@ -59,6 +60,7 @@ export async function gatewayRound(number: number, seed: number, folder: string)
   for (const { end } of stories) ends.set(end?.kind ?? 'open', (ends.get(end?.kind ?? 'open') ?? 0) + 1);
   return {
     plan,
+    stories,
     calls: stories.length,
     blows,
     ends,
