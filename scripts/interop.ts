@@ -101,6 +101,11 @@ for (const kind of servers) {
     await call(kind, transport).catch((error: Error) => problem(`${kind.name} over ${transport}: ${error.message}`));
   }
 }
+for (const kind of servers) {
+  if (interrupted) break;
+  const where = `${kind.name} over stdio, through the gateway`;
+  await call(kind, 'stdio', { gateway: true }).catch((error: Error) => problem(`${where}: ${error.message}`));
+}
 await endAll();
 if (interrupted) problem('interrupted');
 console.log(`interop: ${passed} passed, ${failed} failed, ${skipped} skipped`);
@@ -166,21 +171,23 @@ async function visit(kind: PeerKind, transport: TransportName, { gateway = false
 }
 
 /** A client of ours plays all of its scenarios on one server. */
-async function call(kind: ServerKind, transport: TransportName): Promise<void> {
-  console.log(`\nour client to ${kind.name} over ${transport}`);
+async function call(kind: ServerKind, transport: TransportName, { gateway = false } = {}): Promise<void> {
+  const label = gateway ? ' through the gateway' : '';
+  console.log(`\nour client to ${kind.name} over ${transport}${label}`);
   try {
-    await visitServer(kind, transport, async (name, scenario) => {
+    const each = async (name: string, scenario: () => Promise<void>): Promise<void> => {
       if (interrupted) return;
       const started = performance.now();
       const error = await within(SCENARIO_PATIENCE_MS, scenario()).then(
         () => undefined,
         (reason: Error) => reason,
       );
-      report(name, error, undefined, performance.now() - started);
-    });
+      report(`${name}${label}`, error, undefined, performance.now() - started);
+    };
+    await visitServer(kind, transport, each, { gateway });
   } catch (error) {
     if (!(error instanceof NotInstallableError)) throw error;
-    for (const name of Object.keys(SERVER_SCENARIOS)) skip(name, error.message);
+    for (const name of Object.keys(SERVER_SCENARIOS)) skip(`${name}${label}`, error.message);
   }
 }
 

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Call, type ConnectedServer, type ConnectTarget, openTaskClient, type TaskClient } from 'longcall/client';
+import { type Gateway, openGateway } from 'longcall/gateway';
 import { freePort } from '../../test/support/free-port.ts';
 import { ended, track } from '../support/children.ts';
 import { pythonWith } from '../support/toolchains.ts';
@@ -81,6 +82,8 @@ interface Visit {
   server: ConnectedServer;
   client: TaskClient;
   asked: string[];
+  /** A gateway stands between, which keeps tasks. */
+  throughGateway: boolean;
   /** Ends the host, and starts it again on the same journal. */
   restart(): Promise<void>;
 }
@@ -138,16 +141,21 @@ export const SERVER_SCENARIOS: Readonly<Record<string, (visit: Visit) => Promise
     });
     await visit.restart();
     const again = (await visit.client.call(id)).result();
-    if (visit.kind.keepsTasks) assert.match(JSON.stringify(await again), visit.kind.task[2]);
+    if (visit.kind.keepsTasks || visit.throughGateway) assert.match(JSON.stringify(await again), visit.kind.task[2]);
     else await assert.rejects(again, { code: 'CALL_LOST' });
   },
 };
 
-/** One server, and a host that plays all scenarios on it. @param play runs one scenario, and says how it went */
+/**
+ * One server, and a host that plays all scenarios on it.
+ * @param play runs one scenario, and says how it went
+ * @param options.gateway a gateway stands between the two, and keeps the server's tasks
+ */
 export async function visitServer(
   kind: ServerKind,
   transport: TransportName,
   play: (name: string, scenario: () => Promise<void>) => Promise<void>,
+  { gateway = false }: { gateway?: boolean } = {},
 ): Promise<void> {
   await kind.prepare();
   const folder = await mkdtemp(join(tmpdir(), 'longcall-interop-'));
@@ -166,8 +174,13 @@ export async function visitServer(
       });
       place = { url: await listening(child, `http://127.0.0.1:${port}/mcp`) };
     }
-    const visit = { kind, asked: [] as string[] } as unknown as Visit;
-    const join = async (): Promise<void> => {
+    if (gateway) {
+      const stands = await gatewayBefore({ command, args }, join(folder, 'state'));
+      leave.push(() => stands.gateway.close());
+      place = { url: stands.url };
+    }
+    const visit = { kind, asked: [] as string[], throughGateway: gateway } as unknown as Visit;
+    const enter = async (): Promise<void> => {
       visit.client = await openTaskClient({ journal: `${folder}/host.db` });
       const onQuestion: ConnectTarget['onQuestion'] = async ({ question }) => {
         visit.asked.push(question.kind);
@@ -177,19 +190,33 @@ export async function visitServer(
     };
     visit.restart = async () => {
       await visit.client.close();
-      await join();
+      await enter();
     };
-    await join();
+    await enter();
     leave.unshift(() => visit.client.close());
-    assert.equal(visit.server.revision, kind.revision);
+    assert.equal(visit.server.revision, gateway ? '2026-07-28' : kind.revision);
     for (const [name, scenario] of Object.entries(SERVER_SCENARIOS)) {
-      if (name === 'host-restart' && transport === 'stdio') continue; // Their server is a child of the host, and keeps nothing.
+      // Their server is a child of the host, and keeps nothing; a gateway's is not.
+      if (name === 'host-restart' && transport === 'stdio' && !gateway) continue;
       await play(name, () => scenario(visit));
     }
   } finally {
     for (const end of leave) await end();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** A gateway whose upstream is their server, as a process of its own. */
+async function gatewayBefore(
+  { command, args }: { command: string; args: string[] },
+  stateFolder: string,
+): Promise<{ gateway: Gateway; url: string }> {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  const target = { command, args, env: env as Record<string, string> };
+  const config = { upstreams: [{ name: 'theirs', target, prefix: '', policy: {}, tools: [] }] };
+  const gateway = await openGateway({ stateFolder, config });
+  const { url } = await gateway.listen({ port: 0 });
+  return { gateway, url };
 }
 
 /** Where it listens: as it says, if it does. */
