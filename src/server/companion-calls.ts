@@ -7,9 +7,11 @@ import { say, silence } from './companion-waits.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
 import { nextStep } from './next-step.ts';
+import type { ServingParts } from './parts.ts';
 import { LOG_TAIL_BYTES, tail } from './resources.ts';
 import type { CallToolResult } from './sdk.ts';
 import { sealOf } from './seals.ts';
+import { shownTask } from './shown-task.ts';
 
 const PAGE = 20;
 /** Tasks that whoever asks for one that there is not is reminded of. */
@@ -66,7 +68,7 @@ export async function listTasks({ args, principal, parts }: CompanionCall): Prom
   const at = cursor.value === undefined ? {} : { cursor: cursor.value };
   const page = await parts.tasks.engine.list(principal, { limit: PAGE, ...at });
   if (page.tasks.length === 0) return say('You have no tasks.');
-  const lines = page.tasks.map((task) => line(task, parts.tasks));
+  const lines = page.tasks.map((task) => line(shownTask(task, parts), parts.tasks));
   if (page.nextCursor !== undefined) {
     const next = { cursor: encodeCursor(page.nextCursor, principal, seal) };
     lines.push(`(next: ${COMPANIONS.list} with ${JSON.stringify(next)} for older ones)`);
@@ -75,13 +77,14 @@ export async function listTasks({ args, principal, parts }: CompanionCall): Prom
 }
 
 /** For an id that names no task of the caller's. Whether it names anybody's makes no difference. */
-export async function unknownTask(taskId: string, principal: Principal, tasks: Tasks): Promise<CallToolResult> {
+export async function unknownTask(taskId: string, principal: Principal, parts: ServingParts): Promise<CallToolResult> {
+  const { tasks } = parts;
   const named = JSON.stringify(taskId.slice(0, MAX_ID_LENGTH));
   const help = [`${UNKNOWN_TASK} ${named}. Ids are never made up: take one from an earlier answer.`];
   if (mayList(principal)) {
     const latest = await tasks.engine.list(principal, { limit: REMINDED });
     help.push(latest.tasks.length === 0 ? 'You have no tasks.' : 'Your latest tasks:');
-    help.push(...latest.tasks.map((task) => line(task, tasks)));
+    help.push(...latest.tasks.map((task) => line(shownTask(task, parts), tasks)));
   }
   return failure(help.join('\n'));
 }

@@ -10,6 +10,7 @@ import { detachedNote } from './fallback.ts';
 import { follow } from './follow.ts';
 import { nextStep } from './next-step.ts';
 import type { CallToolResult } from './sdk.ts';
+import { shownTask } from './shown-task.ts';
 
 const WAIT_MS = 20_000;
 /** From here on a reader is told for how long there has been no news. */
@@ -48,7 +49,9 @@ export async function statusOf(call: CompanionCall): Promise<CallToolResult> {
   }
   const news = newsOf(record);
   told.set(reader, news);
-  return isTerminal(record.state) ? say(ended(record)) : notYet(record, call, news === known ? 'Nothing new: ' : '');
+  return isTerminal(record.state)
+    ? say(ended(shownTask(record, parts)))
+    : notYet(record, call, news === known ? 'Nothing new: ' : '');
 }
 
 export async function resultOf(call: CompanionCall): Promise<CallToolResult> {
@@ -60,13 +63,13 @@ export async function resultOf(call: CompanionCall): Promise<CallToolResult> {
 function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolResult {
   const state = record.state as TerminalState;
   // An error of the protocol would not reach the model: it reads what went wrong instead.
-  if (state.status === 'failed' || state.status === 'cancelled') return failure(ended(record));
+  if (state.status === 'failed' || state.status === 'cancelled') return failure(ended(shownTask(record, parts)));
   if (record.method !== 'tools/call') return say(JSON.stringify(plainResult(state.result)));
-  return inlineAnswer(record.name, state, undefined, ctx, parts);
+  return inlineAnswer(shownTask(record, parts).name, state, undefined, ctx, parts);
 }
 
 function notYet(record: TaskRecord, { ctx, parts }: CompanionCall, before = ''): CallToolResult {
-  const { name, taskId, state, progress } = record;
+  const { name, taskId, state, progress } = shownTask(record, parts);
   const note = detachedNote(record, callerOf(ctx, parts.peer, parts.principalOf), parts);
   const structuredContent = { ...note.structuredContent };
   if (state.status === 'input_required') {

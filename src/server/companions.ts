@@ -147,7 +147,7 @@ async function serve(
       return await call({ args, principal, ctx, parts });
     } catch (error) {
       if (!(error instanceof TaskNotFoundError)) throw error;
-      return await unknownTask(String(args.taskId), principal, tasks);
+      return await unknownTask(String(args.taskId), principal, parts);
     }
   } catch (error) {
     if (ctx.mcpReq.signal.aborted) throw error;

@@ -11,6 +11,7 @@ import type { ServingParts } from './parts.ts';
 import { answerTo } from './rpc-error.ts';
 import { type CallToolResult, isConnectionClosed, type ServerContext } from './sdk.ts';
 import { sealOf } from './seals.ts';
+import { shownTask } from './shown-task.ts';
 import { sessionKnowsTasks } from './tool-view.ts';
 
 /** From this version on a result may link a resource. */
@@ -89,7 +90,7 @@ function callOff({ task, keyed }: TaskCall, reason: unknown, { tasks }: ServingP
 /** What a finished task answers its call with. */
 function result(record: TaskRecord, ctx: ServerContext, parts: ServingParts): CallToolResult {
   const state = record.state as TerminalState;
-  return inlineAnswer(record.name, state, chosenOf(state), ctx, parts);
+  return inlineAnswer(shownTask(record, parts).name, state, chosenOf(state), ctx, parts);
 }
 
 /** The call ends here and its task goes on. */
@@ -116,7 +117,8 @@ export function detachedNote(record: TaskRecord, { version }: Caller, parts: Ser
     link: resources && version !== undefined && version >= FIRST_WITH_LINKS,
     companions: peer.era === 'legacy' && sessionKnowsTasks(peer.session()) ? NONE : companions,
   };
-  return record.state.status === 'input_required' ? waitingForAnswer(record, options) : stillRunning(record, options);
+  const shown = shownTask(record, parts);
+  return shown.state.status === 'input_required' ? waitingForAnswer(shown, options) : stillRunning(shown, options);
 }
 
 /** What hosts say in `notifications/cancelled` when a limit of theirs has run out; a person who cancels is told otherwise. */

@@ -141,8 +141,9 @@ describe.each(eras)('among a hundred tools of other servers, %s', (era) => {
     expect(startable?.description).toContain('task_wait');
     for (const { description = '' } of followUps) expect(description.length).toBeLessThan(200);
     const note = words(await client.callTool({ name: 'tool_42', arguments: {} }));
-    expect(note).toMatch(/^NOT finished/);
+    expect(note).toMatch(/^NOT finished: tool_42 is still running/);
     expect(note).toMatch(/call task_wait with \{/);
+    expect(words(await client.callTool({ name: 'task_list', arguments: {} }))).toMatch(/ tool_42: working/);
     gate.resolve();
   });
 });
