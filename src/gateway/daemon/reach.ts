@@ -134,6 +134,13 @@ class Start {
   }
 
   #ended(how: string): void {
+    // What a shell says of a program that is not there, or must not be run.
+    if (how === '127' || how === '126') {
+      this.#failed(
+        `cannot be started (${this.#options.command.file} ${how === '127' ? 'is not there' : 'is no program'})`,
+      );
+      return;
+    }
     if (how !== String(TAKEN)) {
       this.#failed(`ended (${how}) before it was up`);
       return;
