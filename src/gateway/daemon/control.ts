@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { isAlive, type ProcessIdentity } from '../../adapters/processes/process-table.ts';
 import type { Clock, JsonObject, RandomSource } from '../../core/index.ts';
 import { FileLock } from '../../store/sqlite/file-lock.ts';
@@ -95,10 +96,15 @@ async function ask(request: DaemonRequest, options: ControlOptions): Promise<Jso
 async function ended(folder: string, clock: Clock, identity: ProcessIdentity | undefined): Promise<void> {
   const other = identity?.pid === process.pid ? undefined : identity;
   const isThere = (): boolean => FileLock.isHeld(lockPath(folder)) || (other !== undefined && isAlive(other));
+  // One that was just being started has taken the place that was free: it is not the one that was told to end.
+  const isReplaced = (): boolean => {
+    const next = readRecord(folder)?.process;
+    return other !== undefined && !isAlive(other) && next !== undefined && !isDeepStrictEqual(next, other);
+  };
   const news = new FolderNews(recordPath(folder), clock);
   const deadline = clock.monotonic() + PATIENCE_MS;
   try {
-    while (isThere()) {
+    while (isThere() && !isReplaced()) {
       if (clock.monotonic() >= deadline) {
         throw new DaemonError(
           'DAEMON_LOST',
