@@ -9,6 +9,9 @@ import { kill, left, type ServerName, type Stage } from '../../gateway/killed/st
 import { freePort } from '../../support/free-port.ts';
 import type { Part } from './plan.ts';
 
+/** One for each front. */
+const MAX_DAEMONS = 2;
+
 export interface House {
   open(client: TaskClient, protocol: string): Promise<void>;
   call(server: ServerName, tool: string, args: { token: string; ms: number }): Promise<Call>;
@@ -56,7 +59,8 @@ export class Fronts implements House {
   async close(): Promise<string[]> {
     await Promise.all(Object.values(this.#fronts).map((front) => front.close()));
     const { daemon } = this.#stage;
-    await this.#stage.stopDaemon();
+    // A front that left while it was starting one may have left one more, which waits for the place of the first.
+    for (let stops = 0; stops < MAX_DAEMONS && (await this.#stage.stopDaemon()); stops += 1);
     const found = leftServers(this.#stage);
     if (daemon !== undefined && left([daemon.pid]).length > 0) found.push(`the daemon, process ${daemon.pid}`);
     if (this.#stage.hasSocket) found.push('the socket');
