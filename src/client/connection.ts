@@ -8,6 +8,7 @@ import {
   type Timer,
 } from '../core/index.ts';
 import { readError } from '../wire/peer-task.ts';
+import { isRestarted } from '../wire/restarted.ts';
 import { RemoteProtocolError, RemoteRefusedError, RemoteUnreachableError } from './remote-errors.ts';
 import { asRemoteError } from './trouble.ts';
 
@@ -208,7 +209,8 @@ function settle({ result, error }: JsonObject, { resolve, reject }: Waiting): vo
   if (error !== undefined) {
     const said = readError(error);
     const retryAfterMs = retryAfterOf(said.data);
-    if (retryAfterMs === undefined) reject(new RemoteRefusedError(said));
+    if (isRestarted(said)) reject(new RemoteUnreachableError(said.message, { mayHaveRun: true }));
+    else if (retryAfterMs === undefined) reject(new RemoteRefusedError(said));
     else reject(new RemoteUnreachableError(said.message, { mayHaveRun: false, retryAfterMs }));
   } else if (isJsonObject(result)) resolve(result);
   else reject(new RemoteProtocolError('the answer has neither a result nor an error'));

@@ -10,6 +10,12 @@ import { aTask, fake } from './fake-server.ts';
 import { connected, startTask } from './remotes.ts';
 
 describe('a connection', () => {
+  it('may be whole, and its other end say that an answer was lost: that is no refusal', async () => {
+    const error = { code: -32_603, message: 'restarted', data: { restarted: true } };
+    const { remote } = await fake({ methods: { 'tasks/get': () => ({ error }) } });
+    await expect(remote.get('t-1')).rejects.toMatchObject({ name: 'RemoteUnreachableError', mayHaveRun: true });
+  });
+
   it.each([
     [404, -32001, 'Session not found'],
     [400, -32000, 'Bad Request: No valid session ID provided'], // As the SDK's examples have it.

@@ -92,6 +92,20 @@ describe('a daemon that is killed', () => {
   }, 90_000);
 });
 
+describe('a daemon that is killed before it has answered with a handle', () => {
+  it('is asked again by a host that has keys, and makes no second task', async () => {
+    const stage = aStage();
+    const front = stage.front('durable');
+    const { server } = await host(stage, front);
+    const call = await server.callTool({ name: 'steps', arguments: { token: 'a', ms: 100 } });
+    await stage.noted('began', 'a'); // The gateway waits a moment whether it is a quick one.
+    expect(call.state.phase).toBe('sent');
+    expect(await kill(stage.daemon!.pid)).toBe(true);
+    expect(words(await call.result())).toBe((await stage.noted('done', 'a')).value);
+    expect(new Set(stage.entries.flatMap(({ task }) => task ?? [])).size).toBe(1);
+  }, 60_000);
+});
+
 describe('a daemon that was killed with all its fronts', () => {
   it('is cleared away by whoever stops it', async () => {
     const stage = aStage();

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../core/index.ts';
+import { restartedError } from '../../wire/restarted.ts';
 import { type Envelope, envelopeOf, withId } from './envelope.ts';
 import { DaemonError } from './errors.ts';
 import { jsonOf, SessionMemory } from './session-memory.ts';
@@ -81,7 +82,7 @@ export class Conversation {
     const told: Buffer[] = [];
     for (const [id, initialize] of this.#inFlight) {
       if (initialize !== undefined) continue; // It is said again, and then answered.
-      told.push(failure(id, RESTARTED));
+      told.push(answered(id, restartedError(RESTARTED)));
       this.#inFlight.delete(id);
     }
     for (const id of this.#asked)
@@ -176,8 +177,11 @@ function lineOf(message: object): Buffer {
 }
 
 function failure(id: string, message: string): Buffer {
-  const error = JSON.stringify({ code: INTERNAL_ERROR, message });
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}\n`);
+  return answered(id, { code: INTERNAL_ERROR, message });
+}
+
+function answered(id: string, error: JsonObject): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}\n`);
 }
 
 function notification(method: string, params: string): Buffer {

@@ -40,8 +40,8 @@ describe('when a daemon was replaced', () => {
     fromHost(notification('notifications/cancelled', { requestId: 4 }));
     const message = expect.stringContaining('whether the call ran is not known');
     expect(lost()).toEqual([
-      { jsonrpc: '2.0', id: 1, error: { code: -32603, message } },
-      { jsonrpc: '2.0', id: '3', error: { code: -32603, message } },
+      { jsonrpc: '2.0', id: 1, error: { code: -32603, message, data: { restarted: true } } },
+      { jsonrpc: '2.0', id: '3', error: { code: -32603, message, data: { restarted: true } } },
     ]);
     expect(lost()).toEqual([]);
   });
