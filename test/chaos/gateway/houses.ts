@@ -1,16 +1,19 @@
 // The two ways in which a gateway stands between a host and its servers, and how to kill what stands there.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
+import { processTable } from '../../../src/adapters/processes/process-table.ts';
 import type { Call, ConnectedServer, TaskClient } from '../../../src/client/index.ts';
 import type { SupervisedStdio } from '../../../src/gateway/upstreams/supervised-stdio.ts';
 import { kill, left, type ServerName, type Stage } from '../../gateway/killed/stage.ts';
 import { freePort } from '../../support/free-port.ts';
+import { machineTime } from '../ledger.ts';
 import type { Part } from './plan.ts';
 
-/** One for each front. */
-const MAX_DAEMONS = 2;
+/** How long one that is being started may take until it can be told to stop. */
+const DAEMONS_WITHIN_MS = 15_000;
 
 export interface House {
   open(client: TaskClient, protocol: string): Promise<void>;
@@ -26,8 +29,20 @@ async function killServer(stage: Stage, server: ServerName): Promise<boolean> {
   return kill(left(stage.serverPids(server)).at(-1));
 }
 
-function leftServers(stage: Stage): string[] {
-  return left(stage.serverPids()).map((pid) => `process ${pid} of a server`);
+/** Whatever runs for this stage: everything of it names its folder. */
+function processesOf({ folder }: Stage): string[] {
+  return [...processTable().values()].flatMap(({ pid, zombie }) => {
+    const words = zombie ? '' : commandOf(pid);
+    return words.includes(folder) ? [`process ${pid}: ${words}`] : [];
+  });
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return ''; // It is gone, or there is no such folder.
+  }
 }
 
 /** `longcall wrap` for each server, and the daemon that they start. */
@@ -58,11 +73,12 @@ export class Fronts implements House {
 
   async close(): Promise<string[]> {
     await Promise.all(Object.values(this.#fronts).map((front) => front.close()));
-    const { daemon } = this.#stage;
-    // A front that left while it was starting one may have left one more, which waits for the place of the first.
-    for (let stops = 0; stops < MAX_DAEMONS && (await this.#stage.stopDaemon()); stops += 1);
-    const found = leftServers(this.#stage);
-    if (daemon !== undefined && left([daemon.pid]).length > 0) found.push(`the daemon, process ${daemon.pid}`);
+    // A front that left while it was starting a daemon may have left one more, which comes up when the first is gone.
+    for (const until = machineTime() + DAEMONS_WITHIN_MS; ; await setTimeout(100)) {
+      await this.#stage.stopDaemon();
+      if (processesOf(this.#stage).length === 0 || machineTime() > until) break;
+    }
+    const found = processesOf(this.#stage);
     if (this.#stage.hasSocket) found.push('the socket');
     return found;
   }
@@ -102,7 +118,7 @@ export class Served implements House {
     this.#closing = true;
     this.#child?.kill('SIGTERM');
     await this.#running;
-    return leftServers(this.#stage);
+    return processesOf(this.#stage);
   }
 
   async #keepRunning(args: readonly string[], up: () => void): Promise<void> {
