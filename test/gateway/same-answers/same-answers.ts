@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayConfig, UpstreamConfig } from '../../src/gateway/config/types.ts';
-import { openGateway } from '../../src/gateway/gateway.ts';
-import { scratchFolder, silent } from '../support/stores.ts';
-import { type ClientKind, clientKinds, type Reach } from './support/clients.ts';
-import { type Compared, compare } from './support/compare.ts';
-import { askedByTasks, behindGateway, between } from './support/normalisations.ts';
-import { everything, everythingOverHttp, filesystem, memory, type Place, type Subject } from './support/subjects.ts';
+import type { GatewayConfig, UpstreamConfig } from '../../../src/gateway/config/types.ts';
+import { openGateway } from '../../../src/gateway/gateway.ts';
+import { scratchFolder, silent } from '../../support/stores.ts';
+import { type ClientKind, clientKinds, type Reach } from '../support/clients.ts';
+import { type Compared, compare } from '../support/compare.ts';
+import { askedByTasks, behindGateway, between } from '../support/normalisations.ts';
+import type { Place, Subject } from '../support/subjects.ts';
 
 // Every tool, resource, template, prompt and completion of servers that we did not write, asked directly and through the gateway,
 // by official clients of every generation of tasks and of none. All calls become tasks, for those who know them.
@@ -32,7 +32,7 @@ function configFor({ reach }: Place): GatewayConfig {
 
 const fronts = {
   stdio: async (place: Place): Promise<Reach> => {
-    const program = join(import.meta.dirname, 'support', 'front-process.ts');
+    const program = join(import.meta.dirname, '..', 'support', 'front-process.ts');
     const args = ['--import', 'tsx', program, stateFolder(), JSON.stringify(configFor(place))];
     return { command: process.execPath, args };
   },
@@ -53,26 +53,22 @@ async function compared(kind: ClientKind, subject: Subject, front: keyof typeof 
   });
 }
 
-describe('a gateway', { timeout: 180_000 }, () => {
-  it.each([
-    { front: 'stdio', subject: everything },
-    { front: 'stdio', subject: filesystem },
-    { front: 'stdio', subject: memory },
-    { front: 'http', subject: everythingOverHttp },
-    { front: 'http', subject: filesystem },
-    { front: 'http', subject: memory },
-  ] as const)('over $front gives the same answers as $subject.name behind it', async ({ front, subject }) => {
-    const all = await Promise.all(
-      clientKinds.map(async (kind) => ({ kind, ...(await compared(kind, subject, front)) })),
-    );
-    const differing = all.filter(({ differences }) => differences.length > 0);
-    expect(differing.map(({ kind, differences }) => [kind.name, differences])).toEqual([]);
-    for (const { kind, answers, uncalled, tasks } of all) {
-      expect(uncalled).toEqual([]);
-      expect(answers).toBeGreaterThan(15);
-      // Not so with a client that has none, or the proof were of something else.
-      if (kind.tasks) expect([kind.name, tasks > 8]).toEqual([kind.name, true]);
-      else expect([kind.name, tasks]).toEqual([kind.name, 0]);
-    }
+/** A file for each front: two run at once. */
+export function givesTheSameAnswers(front: keyof typeof fronts, subjects: readonly Subject[]): void {
+  describe(`a gateway over ${front}`, { timeout: 180_000 }, () => {
+    it.each(subjects)('gives the same answers as $name behind it', async (subject) => {
+      const all = await Promise.all(
+        clientKinds.map(async (kind) => ({ kind, ...(await compared(kind, subject, front)) })),
+      );
+      const differing = all.filter(({ differences }) => differences.length > 0);
+      expect(differing.map(({ kind, differences }) => [kind.name, differences])).toEqual([]);
+      for (const { kind, answers, uncalled, tasks } of all) {
+        expect(uncalled).toEqual([]);
+        expect(answers).toBeGreaterThan(15);
+        // Not so with a client that has none, or the proof were of something else.
+        if (kind.tasks) expect([kind.name, tasks > 8]).toEqual([kind.name, true]);
+        else expect([kind.name, tasks]).toEqual([kind.name, 0]);
+      }
+    });
   });
-});
+}
