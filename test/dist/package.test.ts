@@ -44,7 +44,12 @@ describe('the packed package', () => {
   it('holds the built files and the papers, nothing else', () => {
     const odd = files
       .map((file) => file.slice(installed.length + 1).replaceAll('\\', '/'))
-      .filter((file) => !/^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE|schema\/longcall\.schema\.json)$/.test(file));
+      .filter(
+        (file) =>
+          !/^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE|schema\/longcall\.schema\.json)$/.test(
+            file,
+          ),
+      );
     expect(odd).toEqual([]);
   });
 
