@@ -85,7 +85,7 @@ upstreams:
   none: { command: [${JSON.stringify(join(folder, 'no-such-program'))}] }
 `,
     );
-    const looking = doctor(config, '--timeout', '3s');
+    const looking = doctor(config, '--timeout', '9s');
     if (process.platform === 'linux')
       await vi.waitFor(() => expect(marked(mark)).toHaveLength(3), { timeout: 20_000, interval: 5 });
     const { code, report, stdout } = await looking;
@@ -109,7 +109,7 @@ upstreams:
     expect(good?.reached?.noise).toBeGreaterThan(0);
     expect(dead).toMatchObject({ trouble: expect.stringContaining('exit code 3'), stderr: expect.any(Array) });
     expect(dead?.stderr.at(-1)).toBe('cannot work: [redacted]');
-    expect(slow?.trouble).toContain('within 3000 ms');
+    expect(slow?.trouble).toContain('within 9000 ms');
     expect(none?.trouble).toContain('there is no such program');
     for (const one of [dead, slow, none]) expect(one).not.toHaveProperty('reached');
     expect(report.findings.filter(({ level }) => level === 'fail').map(({ name }) => name)).toEqual([
