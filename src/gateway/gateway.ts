@@ -54,8 +54,6 @@ export interface GatewayStatus {
 }
 
 const INFO = { name: 'longcall-gateway', version: '0.1.0' };
-/** Most tools of most servers are quick: who knows tasks need not come again for their results. */
-const INLINE_WITHIN_MS = 500;
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
 const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 /** How often it is looked for upstreams that are of no use any more. */
@@ -225,7 +223,7 @@ export class Gateway implements AsyncDisposable {
   #serving(): Pick<InnerOptions, 'firstDraft' | 'inlineWithinMs'> {
     return {
       firstDraft: this.#config.firstDraft ?? false,
-      inlineWithinMs: this.#config.inlineWithinMs ?? INLINE_WITHIN_MS,
+      inlineWithinMs: this.#config.inlineWithinMs ?? 0,
     };
   }
 

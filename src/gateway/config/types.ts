@@ -53,8 +53,9 @@ export interface GatewayConfig {
   listen?: { host: string; port: number };
   stateFolder?: string;
   /**
-   * A task that is over by then is answered with its result, also to clients of 2026-07-28 that know tasks, in milliseconds.
-   * @default 500
+   * A task that is over by then is answered with its result, also to clients of 2026-07-28 that know tasks, in milliseconds. It
+   * saves them polls for quick tools; some clients take such an answer for a fault, though, where they wanted a task.
+   * @default 0
    */
   inlineWithinMs?: number;
   /** Speak the first draft of tasks (SEP-1686) too, to clients in sessions before 2025-11-25. @default false */
