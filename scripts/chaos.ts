@@ -80,6 +80,8 @@ try {
   await front.close();
 }
 summarise();
+// Pipes of hosts that were killed in mid-sentence may still be held; there is nothing more to come of them.
+process.exit();
 
 /** On every way out: nothing is left running, and nothing is left lying. */
 function cleanUp(): void {
