@@ -7,6 +7,7 @@ import {
   type Clock,
   type JsonObject,
   type Logger,
+  principalKey,
   type RandomSource,
   systemClock,
   systemRandom,
@@ -15,6 +16,7 @@ import { createTasks, type Tasks } from '../engine/index.ts';
 import type { Front, FrontAsker, FrontConnection, FrontView } from '../server/front/front.ts';
 import { FrontServer } from '../server/front/front-server.ts';
 import type { Listening, ListenOptions, StdioTaskServer } from '../server/index.ts';
+import { asThrown } from '../server/rpc-error.ts';
 import type { InnerOptions, ListeningClient } from '../server/serving.ts';
 import { serveTaskStdio, serveTaskStream } from '../server/stdio.ts';
 import { type AnnouncingServer, serveFactory } from '../server/task-server.ts';
@@ -26,7 +28,6 @@ import type { Lane } from './lanes/lane.ts';
 import type { LaneUser } from './lanes/lanes.ts';
 import { reach } from './lanes/reach.ts';
 import { OpenUpstreams, type Reloaded } from './open-upstreams.ts';
-import { rpcError } from './relay/direct.ts';
 import { type Behind, viewOf } from './relay/view.ts';
 import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
@@ -331,10 +332,10 @@ export class Gateway implements AsyncDisposable {
       if (sessionId !== '' && !wants(sessionId)) continue;
       connection.notify(method, params).catch(() => {}); // It is gone, or did not ask to be told.
     }
-    const mine = principalOf(lane);
+    const mine = principalKey(lane.principal);
     for (const server of this.#servers) {
       server.announce({ method, params }, ({ principal }, sessionId) => {
-        return principal !== undefined && principalOf({ principal }) === mine && wants(sessionId);
+        return principal !== undefined && principalKey(principal) === mine && wants(sessionId);
       });
     }
   }
@@ -378,13 +379,9 @@ export class Gateway implements AsyncDisposable {
   }
 }
 
-function principalOf({ principal: { tenant = '', subject } }: Pick<Lane, 'principal'>): string {
-  return JSON.stringify([tenant, subject]);
-}
-
 function unreachable(error: unknown, seen: readonly Upstream[]): Error {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (Number.isSafeInteger(code)) return error as Error;
   const names = seen.map(({ config }) => config.name).join(', ');
-  return rpcError({ code: -32_603, message: `${names}: cannot be reached: ${String(message)}` });
+  return asThrown({ code: -32_603, message: `${names}: cannot be reached: ${String(message)}` });
 }

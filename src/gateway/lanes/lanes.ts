@@ -10,8 +10,8 @@ import {
   type RequestorAbilities,
   type Timer,
 } from '../../core/index.ts';
+import { asThrown } from '../../server/rpc-error.ts';
 import type { UpstreamConfig } from '../config/types.ts';
-import { rpcError } from '../relay/direct.ts';
 import type { SupervisedStdio } from '../upstreams/supervised-stdio.ts';
 import { upstreamKey } from '../upstreams/upstream-key.ts';
 import { Lane } from './lane.ts';
@@ -82,7 +82,7 @@ export class Lanes {
     if (oldest === undefined) {
       this.#parts.logger.warn({ lane: name }, 'an upstream has too many connections that are all in use');
       const message = `${this.config.name}: too many callers have a connection of their own; try again later`;
-      throw rpcError({ code: -32_603, message });
+      throw asThrown({ code: -32_603, message });
     }
     await this.#end(oldest.name);
   }

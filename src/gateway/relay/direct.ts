@@ -1,6 +1,7 @@
 import { RemoteRefusedError, RemoteUnreachableError } from '../../client/remote-errors.ts';
-import type { Answer, JsonObject, Question, RpcErrorObject } from '../../core/index.ts';
+import type { Answer, JsonObject, Question } from '../../core/index.ts';
 import { type FrontCall, TaskNeededError } from '../../server/front/front.ts';
+import { asThrown } from '../../server/rpc-error.ts';
 import { COMPANIONS, decodeDetached } from '../../wire/companions.ts';
 import {
   askForPages,
@@ -19,11 +20,6 @@ import { askBy, type Lane, type OnItsWay } from '../lanes/lane.ts';
 const MAX_ROUNDS = 10;
 /** What may be answered by asking for something first, on 2026-07-28. */
 const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
-
-/** An error as the SDK wants it thrown. */
-export function rpcError(error: RpcErrorObject): Error {
-  return Object.assign(new Error(error.message), error);
-}
 
 /**
  * Passes one request on to its upstream, and the answer back.
@@ -86,7 +82,7 @@ async function atLast(first: JsonObject, lane: Lane, signal: AbortSignal): Promi
       lane.link.request('tools/call', { name, arguments: { taskId } }, more);
     if (status === 'input_required') {
       await use(COMPANIONS.cancel);
-      throw rpcError({ code: -32_603, message: 'the tool asks for something that its caller cannot be asked for' });
+      throw asThrown({ code: -32_603, message: 'the tool asks for something that its caller cannot be asked for' });
     }
     result = await use(COMPANIONS.wait, { signal }).catch(async (error: unknown) => {
       if (!signal.aborted) throw error;
@@ -108,12 +104,12 @@ async function answered(
   for (let rounds = 0; ; rounds += 1) {
     const round = roundIn(result);
     if (round === undefined) return result;
-    if (rounds === MAX_ROUNDS) throw rpcError({ code: -32_603, message: `the server asked ${MAX_ROUNDS} times` });
+    if (rounds === MAX_ROUNDS) throw asThrown({ code: -32_603, message: `the server asked ${MAX_ROUNDS} times` });
     const { questions, state } = round;
     const answers = new Map<string, Answer>();
     for (const [key, question] of questions) answers.set(key, await answerOf(question, ask, signal));
     const { responses, unsaid } = encodeResponses(answers, questions);
-    if (unsaid.length > 0) throw rpcError({ code: -1, message: `${unsaid.join(', ')}: refused by the client` });
+    if (unsaid.length > 0) throw asThrown({ code: -1, message: `${unsaid.join(', ')}: refused by the client` });
     result = await send(encodeRound(responses, state));
   }
 }
@@ -124,11 +120,11 @@ async function answerOf(question: Question, ask: FrontCall['ask'], signal: Abort
 
 function told(error: unknown, lane: Lane, to: Era): unknown {
   if (error instanceof RemoteRefusedError) {
-    return rpcError(relayedError(error.rpc, to));
+    return asThrown(relayedError(error.rpc, to));
   }
   if (error instanceof RemoteUnreachableError) {
     const ran = error.mayHaveRun ? 'whether it ran is not known' : 'nothing ran';
-    return rpcError({ code: -32_603, message: `${lane.server.origin}: ${error.message}; ${ran}` });
+    return asThrown({ code: -32_603, message: `${lane.server.origin}: ${error.message}; ${ran}` });
   }
   return error;
 }

@@ -1,9 +1,10 @@
 import { RemoteRefusedError } from '../../client/remote-errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import type { FrontCall, FrontTool, FrontView } from '../../server/front/front.ts';
+import { asThrown } from '../../server/rpc-error.ts';
 import { isLogLevel } from '../../wire/relayed.ts';
 import type { Lane } from '../lanes/lane.ts';
-import { passOn, rpcError } from './direct.ts';
+import { passOn } from './direct.ts';
 
 /** An upstream as one caller sees it. */
 export interface Behind {
@@ -101,7 +102,7 @@ async function subscribed(asked: Promise<void>): Promise<void> {
   try {
     await asked;
   } catch (error) {
-    throw error instanceof RemoteRefusedError ? rpcError(error.rpc) : error;
+    throw error instanceof RemoteRefusedError ? asThrown(error.rpc) : error;
   }
 }
 
@@ -180,9 +181,9 @@ async function byUri(
       refused ??= error;
     }
   }
-  throw refused ?? rpcError({ code: INVALID_PARAMS, message: `Resource not found: ${uri}`, data: { uri } });
+  throw refused ?? asThrown({ code: INVALID_PARAMS, message: `Resource not found: ${uri}`, data: { uri } });
 }
 
 function invalid(message: string): Error {
-  return rpcError({ code: INVALID_PARAMS, message });
+  return asThrown({ code: INVALID_PARAMS, message });
 }
