@@ -43,6 +43,7 @@ const MAX_LANES = 64;
 export class Lanes {
   readonly config: UpstreamConfig;
   readonly #parts: LanesParts;
+  readonly #target: string;
   readonly #lanes = new Map<string, Promise<Lane>>();
   readonly #open = new Map<string, Lane>();
   readonly #processes = new Map<string, SupervisedStdio>();
@@ -53,6 +54,7 @@ export class Lanes {
   constructor(config: UpstreamConfig, parts: LanesParts) {
     this.config = config;
     this.#parts = parts;
+    this.#target = upstreamKey(config.target, parts.secret);
     this.#tick();
   }
 
@@ -90,13 +92,8 @@ export class Lanes {
   /** Calls in the journal are kept under it, so it changes with everything that makes another upstream of it. */
   nameOf({ principal, abilities }: LaneUser): string {
     const { form, url = false, sampling = false, roots = false } = abilities;
-    const { secret } = this.#parts;
-    const key = {
-      target: upstreamKey(this.config.target, secret),
-      principal,
-      abilities: { form, url, sampling, roots },
-    };
-    const hmac = createHmac('sha256', secret).update(canonicalJson(key as unknown as JsonValue));
+    const key = { target: this.#target, principal, abilities: { form, url, sampling, roots } };
+    const hmac = createHmac('sha256', this.#parts.secret).update(canonicalJson(key as unknown as JsonValue));
     return `${this.config.name}#${hmac.digest('base64url').slice(0, 22)}`;
   }
 

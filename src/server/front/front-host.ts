@@ -64,10 +64,9 @@ export function frontHost({ server, front }: FrontServer): Host {
   const list = async (ctx: ServerContext): Promise<Handled> => {
     const { companions } = parts();
     const { tools: theirs } = await viewOf(ctx);
-    const supports = new Map(parts().tasks.tools.map(({ name, support }) => [name, support]));
     const listed = [...theirs.values()].map(({ listing: whole, task }) => {
       const listing = parts().peer.era === 'legacy' ? forSessions(whole) : whole;
-      const support = task === undefined ? undefined : supports.get(task);
+      const support = task === undefined ? undefined : parts().tasks.tool(task)?.support;
       if (support === undefined || parts().peer.era === 'modern') return listing;
       return { ...listing, execution: { ...v25.toolExecution(support) } };
     });
