@@ -41,15 +41,27 @@ export function callerOf(ctx: ServerContext, peer: Peer, principalOf: PrincipalO
   const principal = principalOf({ auth: ctx.http?.authInfo });
   const meta = ctx.mcpReq._meta?.[TRACEPARENT_META_KEY];
   const traceparent = typeof meta === 'string' ? meta : undefined;
-  if (peer.era === 'modern') {
-    const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
-    const clientCapabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY];
-    const { abilities } = declaredCapabilities(clientCapabilities);
-    const client = readClient(envelope?.[CLIENT_INFO_META_KEY]);
-    const askedBy = anyOf(abilities) ? 'rounds' : 'nothing';
-    return { principal, version: REVISION, clientCapabilities, abilities, askedBy, client, traceparent };
-  }
-  const session = peer.session();
+  if (peer.era === 'legacy') return callerOfSession(principal, peer.session(), traceparent);
+  return callerByEnvelope(principal, ctx.mcpReq.envelope as Envelope | undefined, traceparent);
+}
+
+type Envelope = Readonly<Record<string, unknown>>;
+
+/** By what a request of 2026-07-28 says of its client. */
+export function callerByEnvelope(principal: Principal, envelope?: Envelope, traceparent?: string): Caller {
+  const clientCapabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY];
+  const { abilities } = declaredCapabilities(clientCapabilities);
+  const client = readClient(envelope?.[CLIENT_INFO_META_KEY]);
+  const askedBy = anyOf(abilities) ? 'rounds' : 'nothing';
+  return { principal, version: REVISION, clientCapabilities, abilities, askedBy, client, traceparent };
+}
+
+/** By what a client said when its session began. */
+export function callerOfSession(
+  principal: Principal,
+  session: (Omit<Session, 'id' | 'version'> & { version: string | undefined }) | undefined,
+  traceparent?: string,
+): Caller {
   const abilities = session?.capabilities.abilities ?? { form: false };
   return {
     principal,

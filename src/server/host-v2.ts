@@ -8,12 +8,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { Recent } from '../core/index.ts';
 import { declaredCapabilities, readClient } from '../wire/rev2025-11-25/index.ts';
+import { ANYTHING } from './anything.ts';
 import type { Host } from './host.ts';
-
-/** Lets anything through. */
-const ANY_PARAMS = {
-  '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) },
-} as const;
 
 /** Made once: servers come per request. */
 const templates = new Recent<string, ResourceTemplate>(100);
@@ -53,7 +49,7 @@ export function hostOn(mcp: McpServer): Host {
         );
     },
     registerMethod(name, handler) {
-      mcp.server.setRequestHandler(name, { params: ANY_PARAMS }, (params, ctx) => handler(params, ctx));
+      mcp.server.setRequestHandler(name, { params: ANYTHING }, (params, ctx) => handler(params, ctx));
     },
     registerResource(name, uriTemplate, resource, read) {
       mcp.registerResource(name, templateOf(uriTemplate), { ...resource }, async (uri, variables, ctx) => {

@@ -1,9 +1,8 @@
 import type { Server } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../core/index.ts';
+import { ANYTHING } from '../anything.ts';
 import type { RequestId } from '../sdk.ts';
 
-/** A result of whatever shape: it is somebody else's to judge. */
-const ANY = { '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) } } as const;
 /** A person may take as long as a timer can count. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 
@@ -16,5 +15,5 @@ export function askOn(
   related: { relatedRequestId?: RequestId } = {},
 ): Promise<JsonObject> {
   const options = { ...related, signal, timeout: NO_TIMEOUT_MS };
-  return server.request({ method, params }, ANY as never, options as never) as Promise<JsonObject>;
+  return server.request({ method, params }, ANYTHING as never, options as never) as Promise<JsonObject>;
 }

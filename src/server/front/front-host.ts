@@ -6,6 +6,7 @@ import { relayedMeta, relayedRound } from '../../wire/relayed.ts';
 import * as v25 from '../../wire/rev2025-11-25/index.ts';
 import { earlierRounds } from '../../wire/rev2026-07-28/index.ts';
 import { type Mirrored, mirroredArguments, mirrorFault } from '../../wire/rev2026-07-28/mirrored.ts';
+import { ANYTHING } from '../anything.ts';
 import { hosting } from '../attach.ts';
 import { type Caller, callerOf, sessionIdOf } from '../caller.ts';
 import type { Host } from '../host.ts';
@@ -20,8 +21,6 @@ import { refuseWith } from './http-status.ts';
 import { introduce, sessionCaller } from './introduction.ts';
 import { callOwn, listingOf, type OwnResource, type Registered, withOwnTemplates } from './own-things.ts';
 
-/** Lets anything through. */
-const ANY = { '~standard': { version: 1, vendor: 'longcall', validate: (value: unknown) => ({ value }) } } as const;
 type Handled = Record<string, unknown>;
 const METHOD_NOT_FOUND = -32_601;
 /** By listing: those of an upstream are the same objects until it lists them anew. */
@@ -204,7 +203,11 @@ export function frontHost({ server, front }: FrontServer): Host {
     registerPrompt: refuse('prompts'),
     registerReadable: refuse('resources'),
     registerMethod(name, handler) {
-      server.setRequestHandler(name, { params: ANY }, (params, ctx) => handler(params, ctx as ServerContext) as never);
+      server.setRequestHandler(
+        name,
+        { params: ANYTHING },
+        (params, ctx) => handler(params, ctx as ServerContext) as never,
+      );
     },
     registerResource(name, uriTemplate, resource, read) {
       resources.push({ ...resource, name, template: new ResourceTemplate(uriTemplate, { list: undefined }), read });

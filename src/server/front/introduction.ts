@@ -1,13 +1,7 @@
 import { isJsonObject } from '../../core/index.ts';
 import { asksWho, introducing } from '../../wire/relayed.ts';
-import { readClient } from '../../wire/rev2025-11-25/index.ts';
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  declaredCapabilities,
-  REVISION,
-} from '../../wire/rev2026-07-28/index.ts';
-import type { Caller } from '../caller.ts';
+import { declaredCapabilities, readClient } from '../../wire/rev2025-11-25/index.ts';
+import { type Caller, callerByEnvelope, callerOfSession } from '../caller.ts';
 import type { ServingParts } from '../parts.ts';
 import type { CallerAuth } from '../principal.ts';
 import { answerTo } from '../rpc-error.ts';
@@ -25,18 +19,7 @@ interface Asking {
 export function sessionCaller({ peer, principalOf }: ServingParts, auth?: CallerAuth): Caller | undefined {
   const session = peer.era === 'legacy' ? peer.session() : undefined;
   if (session === undefined) return undefined;
-  const { abilities } = session.capabilities;
-  const principal = principalOf({ auth });
-  const { version, client } = session;
-  return {
-    principal,
-    version,
-    clientCapabilities: undefined,
-    abilities,
-    askedBy: 'requests',
-    client,
-    traceparent: undefined,
-  };
+  return callerOfSession(principalOf({ auth }), session);
 }
 
 /**
@@ -85,28 +68,14 @@ async function introduced(
 function callerWho(params: unknown, parts: ServingParts, auth: CallerAuth | undefined): Caller | undefined {
   if (parts.peer.era === 'legacy') return sessionCaller(parts, auth) ?? beginner(params, parts, auth);
   const meta = isJsonObject(params) && isJsonObject(params._meta) ? params._meta : {};
-  const clientCapabilities = meta[CLIENT_CAPABILITIES_META_KEY];
-  return {
-    principal: parts.principalOf({ auth }),
-    version: REVISION,
-    clientCapabilities,
-    abilities: declaredCapabilities(clientCapabilities).abilities,
-    askedBy: 'rounds',
-    client: readClient(meta[CLIENT_INFO_META_KEY]),
-    traceparent: undefined,
-  };
+  return callerByEnvelope(parts.principalOf({ auth }), meta);
 }
 
 /** Over HTTP an `initialize` belongs to no session yet. */
 function beginner(params: unknown, { principalOf }: ServingParts, auth: CallerAuth | undefined): Caller {
-  const { capabilities, clientInfo, protocolVersion } = isJsonObject(params) ? params : {};
-  return {
-    principal: principalOf({ auth }),
-    version: typeof protocolVersion === 'string' ? protocolVersion : undefined,
-    clientCapabilities: undefined,
-    abilities: declaredCapabilities(capabilities).abilities,
-    askedBy: 'requests',
-    client: readClient(clientInfo),
-    traceparent: undefined,
-  };
+  const { capabilities: declared, clientInfo, protocolVersion } = isJsonObject(params) ? params : {};
+  const version = typeof protocolVersion === 'string' ? protocolVersion : undefined;
+  const client = readClient(clientInfo);
+  const capabilities = declaredCapabilities(declared, version);
+  return callerOfSession(principalOf({ auth }), { version, capabilities, ...(client !== undefined && { client }) });
 }
