@@ -33,10 +33,21 @@ export function count(most: number): (text: string) => number {
   };
 }
 
-/** `500ms`, `30s`, `5m`, `2h`, in milliseconds. */
-export function time(text: string): number {
+/** `500ms`, `30s`, `5m`, `2h`, `7d`, in milliseconds, however long. */
+export function duration(text: string): number {
+  const ms = millisecondsOf(text);
+  if (Number.isSafeInteger(ms) && ms >= 1) return ms;
+  throw new InvalidArgumentError('expected a time, such as 30s, 5m or 2h');
+}
+
+function millisecondsOf(text: string): number {
   const [, count, unit = ''] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? [];
-  const ms = Number(count) * (UNITS[unit] ?? Number.NaN);
+  return Number(count) * (UNITS[unit] ?? Number.NaN);
+}
+
+/** The same of what a timer waits for. */
+export function time(text: string): number {
+  const ms = millisecondsOf(text);
   if (ms >= 1 && ms <= 2_147_483_647) return ms;
   throw new InvalidArgumentError('Give a time: 500ms, 30s, 5m, 2h, at most 24d.');
 }

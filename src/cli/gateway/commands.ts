@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Output } from '../output.ts';
+import { duration } from '../parse.ts';
 import type { WrapRunOptions } from './wrap.ts';
 import { MODES, type WrapOptions } from './wrap-options.ts';
 
@@ -20,8 +21,8 @@ export function gatewayCommands(output: Output, rest: readonly string[]): Comman
     .addOption(
       new Option('--on-lost <rule>', 'what becomes of a call that was lost with its server').choices(['fail', 'rerun']),
     )
-    .option('--slow-after <time>', 'with --mode auto: how long a quick call may take', time)
-    .option('--timeout <time>', 'cancel a call after 30s, 5m, 2h', time)
+    .option('--slow-after <time>', 'with --mode auto: how long a quick call may take', duration)
+    .option('--timeout <time>', 'cancel a call after 30s, 5m, 2h', duration)
     .option('--listen <address>', 'serve HTTP there, as 127.0.0.1:7717, instead of standard streams')
     .option('--state <folder>', 'where tasks are kept')
     .option('--no-daemon', 'run in this process, and end with it')
@@ -39,13 +40,4 @@ export function gatewayCommands(output: Output, rest: readonly string[]): Comman
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
-}
-
-const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function time(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
-  const ms = Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (!(ms > 0)) throw new InvalidArgumentError('expected a time, such as 30s, 5m or 2h');
-  return ms;
 }

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stopOnSignals } from '../../engine/signals.ts';
+import { LISTEN } from '../../gateway/config/address.ts';
 import { ConfiguredAuth } from '../../gateway/config/authentication.ts';
-import { type LoadedConfig, loadConfig, parseAddress } from '../../gateway/config/load.ts';
+import { type LoadedConfig, loadConfig } from '../../gateway/config/load.ts';
 import { ConfigError } from '../../gateway/config/problems.ts';
 import { configSchema } from '../../gateway/config/schema.ts';
 import type { GatewayConfig } from '../../gateway/config/types.ts';
@@ -11,6 +12,7 @@ import type { Gateway, GatewayOptions } from '../../gateway/gateway.ts';
 import { isLoopback, ListenError } from '../../server/listen.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { loggerTo, type Output } from '../output.ts';
+import { listenOption } from './listen-option.ts';
 
 export interface ServeOptions {
   listen?: string;
@@ -60,13 +62,8 @@ const openGateway: OpenGateway = async (options) => {
   return gateway.openGateway(options);
 };
 
-const LISTEN = { host: '127.0.0.1', port: 7717 };
-
 function servable(file: string, config: GatewayConfig, { listen, state }: ServeOptions): Servable {
-  const given = listen === undefined ? undefined : parseAddress(listen);
-  if (listen !== undefined && given === undefined) {
-    throw new CliError(`--listen: expected HOST:PORT, such as 127.0.0.1:7717, got ${JSON.stringify(listen)}`);
-  }
+  const given = listen === undefined ? undefined : listenOption(listen);
   if (given !== undefined && !isLoopback(given.host) && config.tokens === undefined && config.tokenFile === undefined) {
     throw new CliError(`--listen: ${given.host} can be reached by others: auth in ${file} has to say who is let in`);
   }

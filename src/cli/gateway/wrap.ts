@@ -1,13 +1,14 @@
 import { systemClock, systemRandom } from '../../core/index.ts';
 import { stopOnSignals } from '../../engine/index.ts';
+import type { Address } from '../../gateway/config/address.ts';
 import { daemonCommandLine } from '../../gateway/daemon/command-line.ts';
 import { runStdioFront } from '../../gateway/daemon/front.ts';
 import { daemonFolder, privateFolder } from '../../gateway/daemon/private-folder.ts';
 import { type Gateway, openGateway } from '../../gateway/gateway.ts';
 import type { WrapSpec } from '../../gateway/wrapped.ts';
-import { CliError } from '../errors.ts';
 import { loggerTo, type Output } from '../output.ts';
 import { version } from '../version.ts';
+import { listenOption } from './listen-option.ts';
 import { type WrapOptions, wrapSpec } from './wrap-options.ts';
 
 export interface WrapRunOptions {
@@ -24,7 +25,7 @@ export async function wrap(
 ): Promise<void> {
   const spec = wrapSpec(options, command, process.env);
   const folder = daemonFolder(options.state, process.env);
-  if (options.listen !== undefined) return listen(addressOf(options.listen), spec, folder, output);
+  if (options.listen !== undefined) return listen(listenOption(options.listen), spec, folder, output);
   if (options.daemon) return front(spec, folder);
   const gateway = await opened(spec, folder, output);
   await gateway.stdio().closed;
@@ -44,12 +45,7 @@ async function front(spec: WrapSpec, folder: string): Promise<void> {
   });
 }
 
-async function listen(
-  address: { host: string; port: number },
-  spec: WrapSpec,
-  folder: string,
-  output: Output,
-): Promise<void> {
+async function listen(address: Address, spec: WrapSpec, folder: string, output: Output): Promise<void> {
   const gateway = await opened(spec, folder, output);
   const ended = new Promise<void>((resolve) => {
     stopOnSignals(() => gateway.close().finally(resolve));
@@ -64,13 +60,4 @@ async function opened(spec: WrapSpec, folder: string, output: Output): Promise<G
   const gateway = await openGateway({ stateFolder: privateFolder(folder), config, logger: loggerTo(output) });
   gateway.wrap(spec);
   return gateway;
-}
-
-function addressOf(text: string): { host: string; port: number } {
-  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  if (host === undefined || Number(port) > 65_535) {
-    throw new CliError(`--listen: expected HOST:PORT, as 127.0.0.1:7717, got ${JSON.stringify(text)}`);
-  }
-  return { host, port: Number(port) };
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { TokenFile } from '../../server/auth/token-file.ts';
 import { knownTokens } from '../../server/auth/token-list.ts';
 import { isLoopback } from '../../server/listen.ts';
+import { LISTEN, MAX_PORT, parseAddress } from './address.ts';
 import { ConfigError } from './problems.ts';
 import { fileTrouble, References, type Surroundings } from './references.ts';
 import { checkAgainstSchema } from './schema.ts';
@@ -31,8 +32,6 @@ interface Written {
 
 /** Many times what anybody writes. A parser of YAML takes its time over more. */
 const MAX_FILE_BYTES = 128 * 1024;
-const MAX_PORT = 65_535;
-const LISTEN = { host: '127.0.0.1', port: 7717 };
 
 /**
  * Reads a gateway's configuration. Paths in it are relative to it.
@@ -87,13 +86,6 @@ function listenOf({ listen, auth }: Written, sheet: Sheet): GatewayConfig['liste
     );
   }
   return address;
-}
-
-/** `HOST:PORT`, `[IPv6]:PORT`. */
-export function parseAddress(text: string): { host: string; port: number } | undefined {
-  const [, host, port] = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})$/.exec(text) ?? [];
-  if (host === undefined || Number(port) > MAX_PORT) return undefined;
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
 function limitsOf(written: NonNullable<Written['limits']>): NonNullable<GatewayConfig['limits']> {
