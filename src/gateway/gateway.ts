@@ -248,29 +248,36 @@ export class Gateway implements AsyncDisposable {
 
   /** From 2026-07-28 on nobody subscribes: who listens says to what, and whoever has it is to tell. */
   #listens({ uris, ...user }: ListeningClient, seen: readonly Upstream[]): () => void {
+    if (uris.length === 0) return () => {};
     const listener = randomUUID();
-    const left = seen.flatMap((upstream) => uris.map((uri) => this.#listensTo(upstream, user, uri, listener)));
+    const left = seen.map((upstream) => this.#listensTo(upstream, user, uris, listener));
     return () => {
       for (const leave of left) leave();
     };
   }
 
-  #listensTo({ lanes, subscriptions, config }: Upstream, user: LaneUser, uri: string, listener: string): () => void {
+  #listensTo(
+    { lanes, subscriptions, config }: Upstream,
+    user: LaneUser,
+    uris: readonly string[],
+    listener: string,
+  ): () => void {
     const { logger } = this.#parts;
     const failed = (error: unknown): void => {
       // Which of several upstreams has a resource is nowhere said: those that do not have it refuse.
       logger.debug({ upstream: config.name, error }, 'an upstream does not tell of a resource');
     };
-    lanes
-      .get(user)
-      .then((lane) => subscriptions.subscribe(lane, uri, listener))
-      .catch(failed);
-    return () => {
-      lanes
-        .get(user)
-        .then((lane) => subscriptions.unsubscribe(lane, uri, listener))
-        .catch(failed);
+    const began = lanes.get(user).then(async (lane) => {
+      lane.listen(listener);
+      await Promise.all(uris.map((uri) => subscriptions.subscribe(lane, uri, listener).catch(failed)));
+      return lane;
+    });
+    began.catch(failed);
+    const leave = async (lane: Lane): Promise<void> => {
+      lane.unlisten(listener);
+      await Promise.all(uris.map((uri) => subscriptions.unsubscribe(lane, uri, listener).catch(failed)));
     };
+    return () => void began.then(leave, () => {}); // Told when it began.
   }
 
   async #view(asker: FrontAsker, seen: readonly Upstream[]): Promise<FrontView> {

@@ -22,7 +22,7 @@ interface Served {
   onlyTask: boolean;
 }
 
-export interface UpstreamParts extends Omit<LanesParts, 'opened'> {
+export interface UpstreamParts extends Omit<LanesParts, 'opened' | 'ended'> {
   known: KnownTools;
   taskTools: TaskTools;
   /** A tool turned out to be slow, and is listed otherwise from now on. */
@@ -46,7 +46,11 @@ export class Upstream {
     this.config = config;
     this.#parts = parts;
     this.subscriptions = new Subscriptions(parts);
-    this.lanes = new Lanes(config, { ...parts, opened: (lane) => this.subscriptions.begin(lane) });
+    this.lanes = new Lanes(config, {
+      ...parts,
+      opened: (lane) => this.subscriptions.begin(lane),
+      ended: (lane) => this.subscriptions.end(lane),
+    });
   }
 
   /**

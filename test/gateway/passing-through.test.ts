@@ -2,6 +2,7 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { ManualClock } from '../../src/testing/index.ts';
 import { deferred } from '../support/engine.ts';
 import { type Era, guest, plainServer, standing, upstream, words } from './support.ts';
 
@@ -179,5 +180,42 @@ describe.each(eras)('what is passed through, to a client of %s', (era) => {
     await server?.server.sendResourceUpdated({ uri: 'book://1' });
     await book.promise;
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('new');
+  });
+});
+
+describe('whoever listens to a resource', () => {
+  const IDLE_MS = 60_000;
+
+  async function listening() {
+    const plain = await plainServer(library);
+    const clock = new ManualClock();
+    const config = { upstreams: [upstream(plain.target, { policy: { mode: 'direct' }, idleAfterMs: IDLE_MS })] };
+    const { gateway, url } = await standing(config, { clock });
+    const client = await guest(url, 'auto');
+    const told = deferred();
+    client.setNotificationHandler('notifications/resources/updated', () => told.resolve());
+    const stream = await client.listen({ resourceSubscriptions: ['book://1'] });
+    return { plain, clock, gateway, stream, told: told.promise };
+  }
+
+  it('keeps the connection by which its upstream tells of it, however long nothing else is asked', async () => {
+    const { plain, clock, gateway, told } = await listening();
+    for (let times = 0; times < 10; times += 1) {
+      clock.advance(IDLE_MS / 2);
+      await gateway.status();
+    }
+    await plain.servers[0]?.server.sendResourceUpdated({ uri: 'book://1' });
+    await told;
+    expect(plain.servers).toHaveLength(1);
+  });
+
+  it('lets go of it when it listens no more, and makes no other one to say so', async () => {
+    const { plain, clock, gateway, stream } = await listening();
+    await stream.close();
+    for (let lanes = 1; lanes > 0; ) {
+      clock.advance(IDLE_MS / 2);
+      lanes = (await gateway.status()).upstreams[0]?.lanes.length ?? 0;
+    }
+    expect(plain.servers).toHaveLength(1);
   });
 });

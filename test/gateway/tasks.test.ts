@@ -147,7 +147,15 @@ it('makes room for one caller more by leaving who was not here for longest, and 
   const secret = new Uint8Array(32);
   const client = await openTaskClient({ journal: ':memory:' });
   onTestFinished(() => client.close());
-  const parts = { client, clock: systemClock, logger: silent, secret, changed: () => {}, opened: () => {} };
+  const parts = {
+    client,
+    clock: systemClock,
+    logger: silent,
+    secret,
+    changed: () => {},
+    opened: () => {},
+    ended: () => {},
+  };
   const lanes = new Lanes(upstream(plain.target), { ...parts, reach: () => ({ target: plain.target as never }) });
   const user = (n: number) => ({ principal: { subject: `user ${n}` }, abilities: { form: false } });
   const [first] = await Promise.all(Array.from({ length: 64 }, (_, n) => lanes.get(user(n))));

@@ -54,7 +54,9 @@ export class Lane {
   readonly #clock: Clock;
   #somebody: (() => void)[] = [];
   #listing: Promise<readonly JsonObject[]> | undefined;
-  /** While somebody is connected, what its process has in memory is of use. */
+  /** Streams of those who are not connected, and are told of resources. */
+  readonly #listeners = new Set<string>();
+  /** While somebody is connected or listens, what its process has in memory is of use. */
   #used: { release(): void } | undefined;
   /** When it was last of use, on the monotonic clock. */
   usedAt = 0;
@@ -95,9 +97,9 @@ export class Lane {
     });
   }
 
-  /** Somebody waits for it, or is connected by it. */
+  /** Somebody waits for it, is connected by it, or listens to it. */
   get busy(): boolean {
-    return this.#onTheirWay.size > 0 || this.#connections.size > 0;
+    return this.#onTheirWay.size > 0 || this.#connections.size > 0 || this.#listeners.size > 0;
   }
 
   get connections(): ReadonlySet<FrontConnection> {
@@ -147,7 +149,21 @@ export class Lane {
 
   leave(connection: FrontConnection): void {
     this.#connections.delete(connection);
-    if (this.#connections.size > 0) return;
+    this.#release();
+  }
+
+  listen(listener: string): void {
+    this.#listeners.add(listener);
+    this.#used ??= this.stdio?.use();
+  }
+
+  unlisten(listener: string): void {
+    this.#listeners.delete(listener);
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#connections.size > 0 || this.#listeners.size > 0) return;
     this.#used?.release();
     this.#used = undefined;
   }

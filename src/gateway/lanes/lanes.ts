@@ -33,6 +33,8 @@ export interface LanesParts {
   changed: (lane: Lane, method: string, params: JsonObject) => void;
   /** A lane is there; also told when it was connected anew. */
   opened: (lane: Lane) => void;
+  /** A lane is there no more. */
+  ended: (lane: Lane) => void;
 }
 
 const IDLE_MS = 300_000;
@@ -173,6 +175,8 @@ export class Lanes {
   }
 
   async #end(name: string): Promise<void> {
+    const lane = this.#open.get(name);
+    if (lane !== undefined) this.#parts.ended(lane);
     this.#open.delete(name);
     this.#lanes.delete(name);
     await this.#parts.client.disconnect(name);

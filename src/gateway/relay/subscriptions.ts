@@ -64,6 +64,12 @@ export class Subscriptions {
     }
   }
 
+  /** The lane is there no more. */
+  end(lane: Lane): void {
+    this.#lanes.get(lane)?.stream?.abort();
+    this.#lanes.delete(lane);
+  }
+
   /** Whether a session is to hear of a resource. */
   wants(lane: Lane, uri: unknown, sessionId: string): boolean {
     return this.#lanes.get(lane)?.sessions.get(String(uri))?.has(sessionId) === true;
