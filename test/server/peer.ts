@@ -159,7 +159,7 @@ export async function readReply(response: Response): Promise<Reply> {
   };
 }
 
-export interface Served {
+export interface Served extends Watching {
   tasks: Tasks;
   server: TaskServer;
   clock: ManualClock;
@@ -167,10 +167,6 @@ export interface Served {
   peer: Peer;
   /** What operators were told. */
   log: ReturnType<typeof recordingLogger>['lines'];
-  /** The answer to `tasks/get`, asked again whenever the task changes until it is as wanted. */
-  when(taskId: string, wanted: (task: Json) => boolean): Promise<Json>;
-  /** The same, for a status. */
-  reaches(taskId: string, status: string): Promise<Json>;
 }
 
 /**
@@ -197,9 +193,29 @@ export function serve(
   const validator = validated({ firstDraft: options.server?.firstDraft ?? false });
   const peer = new Peer((request) => server.fetch(request), validator);
   onTestFinished(() => closing(server, clock));
-  const when: Served['when'] = async (taskId, wanted) => {
+  return {
+    tasks,
+    server,
+    clock,
+    validator,
+    peer,
+    log: lines,
+    ...watchedBy(peer, tasks),
+  };
+}
+
+/** Looks at tasks as they change. */
+export interface Watching {
+  /** The answer to `tasks/get`, asked again whenever the task changes until it is as wanted. */
+  when(taskId: string, wanted: (task: Json) => boolean): Promise<Json>;
+  /** The same, for a status. */
+  reaches(taskId: string, status: string): Promise<Json>;
+}
+
+export function watchedBy(peer: Peer, { engine }: Tasks): Watching {
+  const when: Watching['when'] = async (taskId, wanted) => {
     let ring = (): void => {};
-    const unwatch = tasks.engine.watch(taskId, () => ring());
+    const unwatch = engine.watch(taskId, () => ring());
     try {
       for (;;) {
         const rung = new Promise<void>((resolve) => {
@@ -214,16 +230,7 @@ export function serve(
       unwatch();
     }
   };
-  return {
-    tasks,
-    server,
-    clock,
-    validator,
-    peer,
-    log: lines,
-    when,
-    reaches: (taskId, status) => when(taskId, (task) => task['status'] === status),
-  };
+  return { when, reaches: (taskId, status) => when(taskId, (task) => task['status'] === status) };
 }
 
 /** A validator that is asked at the end of the test. */

@@ -6,7 +6,7 @@ import { type Gateway, type GatewayOptions, openGateway } from '../../../src/gat
 import { createTaskServer, type TaskServer, type TaskServerOptions } from '../../../src/server/index.ts';
 import { type ListenOptions, listen } from '../../../src/server/listen.ts';
 import { sqliteStore } from '../../../src/store/index.ts';
-import { over, Peer } from '../../server/peer.ts';
+import { over, Peer, type Watching, watchedBy } from '../../server/peer.ts';
 import type { Json } from '../../support/messages.ts';
 import { scratchFolder, silent } from '../../support/stores.ts';
 import { createWireValidator } from '../../support/wire-validator.ts';
@@ -97,15 +97,12 @@ export function upstream(target: UpstreamTarget, own: Partial<UpstreamConfig> = 
   return { name: 'up', prefix: '', policy: {}, tools: [], target, ...own };
 }
 
-export interface Standing {
+export interface Standing extends Watching {
   gateway: Gateway;
   url: string;
   /** Speaks to it by 2026-07-28; for sessions, `LegacyPeer.connect(standing)`. */
   peer: Peer;
   stateFolder: string;
-  /** The task, asked for again until it is as wanted. */
-  when(taskId: string, wanted: (task: Json) => boolean): Promise<Json>;
-  reaches(taskId: string, status: string): Promise<Json>;
 }
 
 export function stateFolder(): string {
@@ -127,28 +124,12 @@ export async function gatewayOf(
   const validator = createWireValidator({ firstDraft: config.firstDraft ?? false });
   onTestFinished(() => validator.assertClean());
   const peer = new Peer(over(url), validator);
-  const when: Standing['when'] = async (taskId, wanted) => {
-    for (;;) {
-      let ring = (): void => {};
-      const rung = new Promise<void>((resolve) => (ring = resolve));
-      const unwatch = gateway.tasks.engine.watch(taskId, () => ring());
-      try {
-        const { result, message } = await peer.get(taskId);
-        if (result === undefined) throw new Error(`no task: ${JSON.stringify(message)}`);
-        if (wanted(result)) return result;
-        await rung;
-      } finally {
-        unwatch();
-      }
-    }
-  };
   return {
     gateway,
     url,
     peer,
     stateFolder: folder,
-    when,
-    reaches: (taskId, status) => when(taskId, (task) => task['status'] === status),
+    ...watchedBy(peer, gateway.tasks),
   };
 }
 
