@@ -16,9 +16,8 @@ import {
   type Span,
   type Syntax,
   type Tree,
+  withoutBom,
 } from './tree.ts';
-
-const BOM = '\ufeff';
 
 /** JSON, and what hosts allow beyond it: comments, and a comma after the last member. */
 export const json: Syntax = {
@@ -31,7 +30,7 @@ export const json: Syntax = {
 
 function parse(text: string): Tree {
   const errors: ParseError[] = [];
-  const body = text.startsWith(BOM) ? ` ${text.slice(1)}` : text; // Places stay what they are.
+  const body = withoutBom(text);
   if (body.trim() === '') return { kind: 'map', members: [], start: text.length, end: text.length };
   const root = parseTree(body, errors, { allowTrailingComma: true });
   const [error] = errors;

@@ -1,6 +1,7 @@
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
 import {
   at,
+  BOM,
   CannotEdit,
   ConfigSyntaxError,
   type Edit,
@@ -16,9 +17,8 @@ import {
   type Span,
   type Syntax,
   type Tree,
+  withoutBom,
 } from './tree.ts';
-
-const BOM = '\ufeff';
 
 /** TOML. A table may stand in several places of its file: its tree has all its members, each where it stands. */
 export const toml: Syntax = {
@@ -31,7 +31,7 @@ export const toml: Syntax = {
 
 function program(text: string): AST.TOMLTopLevelTable {
   try {
-    return parseTOML(text.startsWith(BOM) ? ` ${text.slice(1)}` : text).body[0];
+    return parseTOML(withoutBom(text)).body[0];
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     const { line, column } = lineAndColumn(text, error.index);
@@ -116,7 +116,7 @@ function putTable(before: string, path: readonly string[], name: string, value: 
   if (known !== undefined && known.kind !== 'map') throw new CannotEdit(`${path.join('.')} is not a table`);
   const eol = eolOf(text);
   const ended = text === '' || text === BOM || text.endsWith('\n') ? text : `${text}${eol}`;
-  const apart = ended.trim() === '' || ended.trim() === BOM ? '' : eol;
+  const apart = ended.trim() === '' ? '' : eol;
   const lines = tableLines([...path, name], value as { [key: string]: Plain });
   return `${ended}${apart}${lines.join(eol)}${eol}`;
 }

@@ -131,6 +131,13 @@ export function eolOf(text: string): string {
   return /\r?\n/.exec(text)?.[0] ?? '\n';
 }
 
+export const BOM = '\ufeff';
+
+/** For parsers that take a byte order mark for something written: places stay what they are. */
+export function withoutBom(text: string): string {
+  return text.startsWith(BOM) ? ` ${text.slice(1)}` : text;
+}
+
 export function lineStart(text: string, offset: number): number {
   return text.lastIndexOf('\n', offset - 1) + 1;
 }
