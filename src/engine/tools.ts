@@ -140,24 +140,32 @@ export function defineTool(
   checkSchema(rest.outputSchema, 'output', `${what}: outputSchema`);
   checkTaskOptions(task, what, ['forbidden', 'optional', 'required']);
   const { inputSchema, outputSchema } = rest;
+  return toolOf(name, rest, task, {
+    ...definitionOptions(task, defaults, rest.annotations ?? {}),
+    run: async (input, context) => {
+      const args = await parseArguments(inputSchema, input, `tool ${name}`);
+      const result = await handler(args as never, context);
+      return checkResult(outputSchema, result, name);
+    },
+  });
+}
+
+/** A tool whose options are checked, the author's types forgotten. @param work how it is done, as the engine is to do it */
+export function toolOf(
+  name: string,
+  config: object,
+  { support = 'optional', prepare, dedupe, fallback = {}, joinRunning = true }: ToolTaskOptions<never>,
+  work: Omit<Definition, 'method' | 'name'>,
+): RegisteredTaskTool {
   return {
     name,
-    support: task.support ?? 'optional',
-    config: rest as RegisteredTaskTool['config'],
-    prepare: task.prepare as RegisteredTaskTool['prepare'],
-    dedupe: task.dedupe as RegisteredTaskTool['dedupe'],
-    fallback: task.fallback ?? {},
-    joinRunning: task.joinRunning ?? true,
-    definition: {
-      method: 'tools/call',
-      name,
-      ...definitionOptions(task, defaults, rest.annotations ?? {}),
-      run: async (input, context) => {
-        const args = await parseArguments(inputSchema, input, `tool ${name}`);
-        const result = await handler(args as never, context);
-        return checkResult(outputSchema, result, name);
-      },
-    },
+    support,
+    config: config as RegisteredTaskTool['config'],
+    prepare: prepare as RegisteredTaskTool['prepare'],
+    dedupe: dedupe as RegisteredTaskTool['dedupe'],
+    fallback,
+    joinRunning,
+    definition: { method: 'tools/call', name, ...work },
   };
 }
 

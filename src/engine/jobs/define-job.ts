@@ -10,6 +10,7 @@ import {
   type RegisteredTaskTool,
   type ToolConfig,
   type ToolTaskOptions,
+  toolOf,
 } from '../tools.ts';
 import { jobOfEnded } from './ended-jobs.ts';
 import { type JobOptions, runJob } from './run-job.ts';
@@ -66,7 +67,7 @@ export function defineJobTool<Args, Ref extends JsonValue>(
   checkTaskOptions(task, what, ['optional', 'required']);
   if (task.onLost !== undefined && task.onLost !== 'fail' && task.onLost !== 'rerun')
     throw new TypeError(`${what}: task.onLost must be 'fail' or 'rerun', got ${JSON.stringify(task.onLost)}`);
-  const { again, onLost, maxAttempts, timeoutMs, origin, support, ...common } = task;
+  const { again, onLost, maxAttempts, timeoutMs, origin, ...common } = task;
   const { inputSchema } = rest;
   const argsOf = async (input: JsonValue): Promise<Args> =>
     toArgs((await parseArguments(inputSchema, input, `tool ${name}`)) as never);
@@ -77,28 +78,17 @@ export function defineJobTool<Args, Ref extends JsonValue>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(origin !== undefined && { origin }),
   };
-  return {
-    name,
-    support: support ?? 'optional',
-    config: rest as RegisteredTaskTool['config'],
-    prepare: task.prepare as RegisteredTaskTool['prepare'],
-    dedupe: task.dedupe as RegisteredTaskTool['dedupe'],
-    fallback: task.fallback ?? {},
-    joinRunning: task.joinRunning ?? true,
-    definition: {
-      method: 'tools/call',
-      name,
-      ...definitionOptions({ ...common, onWorkerLost: 'resume', maxAttempts: MAX_RUNS }, defaults, {}),
-      run: async (input, context) => {
-        const args = await argsOf(input);
-        for (let jobs = 1; ; jobs += 1) {
-          const end = await runJob(adapter, args, context, options);
-          if (jobs === MAX_JOBS || again === undefined || !(await again(end, context))) return outcomeOf(end, options);
-        }
-      },
-      jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
+  return toolOf(name, rest, task as ToolTaskOptions<never>, {
+    ...definitionOptions({ ...common, onWorkerLost: 'resume', maxAttempts: MAX_RUNS }, defaults, {}),
+    run: async (input, context) => {
+      const args = await argsOf(input);
+      for (let jobs = 1; ; jobs += 1) {
+        const end = await runJob(adapter, args, context, options);
+        if (jobs === MAX_JOBS || again === undefined || !(await again(end, context))) return outcomeOf(end, options);
+      }
     },
-  };
+    jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
+  });
 }
 
 /** @throws what fails or cancels the task */
