@@ -219,3 +219,29 @@ describe('whoever listens to a resource', () => {
     expect(plain.servers).toHaveLength(1);
   });
 });
+
+it('is offered of several upstreams what any of them can do', async () => {
+  const plain = await plainServer(library);
+  const simple = await plainServer(() => {
+    const server = new McpServer({ name: 'shelf', version: '1' });
+    server.registerResource('shelf', 'shelf://1', {}, ({ href }) => ({ contents: [{ uri: href, text: 'full' }] }));
+    return server;
+  });
+  const several = [
+    upstream(plain.target, { name: 'library', prefix: 'library_' }),
+    upstream(simple.target, { name: 'shelf', prefix: 'shelf_' }),
+  ];
+  for (const upstreams of [several, several.toReversed()]) {
+    const { url } = await standing({ upstreams });
+    for (const era of eras) {
+      const client = await guest(url, era);
+      expect(client.getServerCapabilities()?.resources).toEqual({ listChanged: true, subscribe: true });
+      if (era === 'auto') continue; // There one listens instead.
+      const book = deferred();
+      client.setNotificationHandler('notifications/resources/updated', () => book.resolve());
+      await client.subscribeResource({ uri: 'book://1' });
+      await plain.servers.at(-1)?.server.sendResourceUpdated({ uri: 'book://1' });
+      await book.promise;
+    }
+  }
+});

@@ -37,12 +37,12 @@ const methods: Record<string, Serve> = {
   'resources/read': (behind, call) =>
     byUri(behind, call, (of) => passOn(of.lane, 'resources/read', paramsOf(call), call)),
   'resources/subscribe': (behind, call) =>
-    byUri(behind, call, async (of) => {
+    byUri(subscribable(behind), call, async (of) => {
       await subscribed(of.subscribe(String(call.params.uri), call.sessionId));
       return {};
     }),
   'resources/unsubscribe': (behind, call) =>
-    byUri(behind, call, async (of) => {
+    byUri(subscribable(behind), call, async (of) => {
       await subscribed(of.unsubscribe(String(call.params.uri), call.sessionId));
       return {};
     }),
@@ -74,7 +74,7 @@ export function viewOf(behind: readonly Behind[], { single }: { single: boolean 
     portrait: {
       serverInfo: single ? behind[0]?.lane.link.serverInfo : undefined,
       instructions: single ? behind[0]?.lane.link.instructions : instructionsOf(behind),
-      capabilities: Object.fromEntries(behind.flatMap(({ lane }) => Object.entries(foreign(lane.link.capabilities)))),
+      capabilities: behind.map(({ lane }) => foreign(lane.link.capabilities)).reduce(either, {}),
     },
     tools,
     async serve(method, call) {
@@ -88,6 +88,25 @@ export function viewOf(behind: readonly Behind[], { single }: { single: boolean 
 function foreign({ prompts, resources, completions, logging, tools }: JsonObject): JsonObject {
   const all = { prompts, resources, completions, logging, tools };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/** What one or the other can do. */
+function either(one: JsonObject, other: JsonObject): JsonObject {
+  const both = Object.entries(other).map(([name, can]): [string, JsonValue] => {
+    const could = one[name];
+    if (isJsonObject(could) && isJsonObject(can)) return [name, either(could, can)];
+    return [name, could === true ? true : can];
+  });
+  return { ...one, ...Object.fromEntries(both) };
+}
+
+/** Those that say so, or all, to be told what they say. */
+function subscribable(behind: readonly Behind[]): readonly Behind[] {
+  const able = behind.filter(({ lane }) => {
+    const { resources } = lane.link.capabilities;
+    return isJsonObject(resources) && resources.subscribe === true;
+  });
+  return able.length > 0 ? able : behind;
 }
 
 function instructionsOf(behind: readonly Behind[]): string | undefined {
