@@ -96,6 +96,8 @@ export interface JobLogLine {
   level?: 'debug' | 'info' | 'warning' | 'error';
   /** When it was written, in milliseconds since the Unix epoch. @default when it was read */
   at?: number;
+  /** Where a process wrote it. Its text is kept as it was written, control characters included: who shows it takes them out. */
+  stream?: 'stdout' | 'stderr';
 }
 
 export interface JobLogPage {

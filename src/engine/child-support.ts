@@ -1,5 +1,5 @@
-import type { Answer, JsonValue, Question, RandomSource, RequestorAbilities } from '../core/index.ts';
-import type { LogLevel, TaskContext } from './context.ts';
+import type { Answer, JobLogLine, JsonValue, Question, RandomSource, RequestorAbilities } from '../core/index.ts';
+import type { TaskContext } from './context.ts';
 import type { JobKeeper } from './jobs/keeper.ts';
 
 /**
@@ -34,7 +34,7 @@ export interface ChildSupport {
   /** How long pollers are to wait between looks, in milliseconds. */
   pollEvery(ms: number): void;
   /** A line for the task's log, also one that was written earlier; never throws. */
-  logLine(text: string, level: LogLevel, at: number | undefined): void;
+  logLine(line: JobLogLine): void;
   /**
    * Waits `ms`, or until `early` settles, if that is still in this process. A long nap puts the handler away: it starts again over
    * its records, or is woken before by `engine.wake`. Nothing is recorded.

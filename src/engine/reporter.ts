@@ -1,6 +1,6 @@
 import type { Clock, Logger, TaskProgress, Timer } from '../core/index.ts';
 import { logText, shortId } from '../core/index.ts';
-import type { Lease, TaskStore } from '../store/index.ts';
+import type { Lease, LogEntry, TaskStore } from '../store/index.ts';
 import type { LogLevel } from './context.ts';
 import { LogBacklog } from './log-backlog.ts';
 
@@ -59,10 +59,13 @@ export class Reporter {
     this.#schedule();
   }
 
-  /** @param at when it was written, where that was earlier, in milliseconds since the Unix epoch */
-  log(text: string, level: LogLevel, at: number = this.#clock.now()): void {
+  /**
+   * @param at when it was written, where that was earlier, in milliseconds since the Unix epoch
+   * @param stream where a process wrote it, if one did
+   */
+  log(text: string, level: LogLevel, at: number = this.#clock.now(), stream?: LogEntry['stream']): void {
     if (this.#closed) return;
-    this.#backlog.push({ level, text: logText(text), at });
+    this.#backlog.push({ level, text: logText(text), at, ...(stream !== undefined && { stream }) });
     this.#schedule();
   }
 

@@ -140,8 +140,8 @@ export class RunContext implements TaskContext {
       pollEvery: (ms) => {
         if (!control.over) reporter.pollEvery(ms);
       },
-      logLine: (text, level, at) => {
-        if (!control.over) reporter.log(text, level, at);
+      logLine: ({ text, level = 'info', at, stream }) => {
+        if (!control.over) reporter.log(text, level, at, stream);
       },
       nap: (key, ms, early) => this.#nap(key, ms, early),
       ask: (name, question) => this.#once(name, question, undefined),

@@ -109,9 +109,12 @@ export interface History {
 
 export interface LogEntry {
   level: 'debug' | 'info' | 'warning' | 'error';
+  /** As it was written: control characters included. */
   text: string;
   /** Milliseconds since the Unix epoch. */
   at: number;
+  /** Where a process wrote it; absent: it was logged. */
+  stream?: 'stdout' | 'stderr';
 }
 
 /** A line of a log as it is read; `dropped`: it only says that so many bytes were dropped where it stands. */

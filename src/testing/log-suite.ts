@@ -88,6 +88,17 @@ export const logSuite: readonly SuiteCase<OpenStore>[] = [
     );
     assert.deepEqual(texts((await readAll(store, lease.taskId, 10)).lines), odd);
   }),
+  onStore('keeps where a process wrote a line, and nothing where none did', async ({ store }) => {
+    const { lease } = await createAndClaim(store);
+    const written: LogEntry[] = [
+      { ...line('\u001b[32mok\u001b[39m'), stream: 'stdout' },
+      { ...line('careful'), stream: 'stderr' },
+      line('logged'),
+      { level: 'error', text: '', at: 2, stream: 'stdout' },
+    ];
+    await store.appendLog(lease, written);
+    assert.deepEqual((await readAll(store, lease.taskId, 60)).lines, written);
+  }),
   onStore('cuts a line that is too long, and says by how much', async ({ store }) => {
     const { lease } = await createAndClaim(store);
     const size = 20 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, type JobCaps, LOCAL_PRINCIPAL, type Question } from '../../src/core/index.ts';
+import { type Answer, type JobCaps, type JobLogLine, LOCAL_PRINCIPAL, type Question } from '../../src/core/index.ts';
 import type { JobTaskOptions, Tasks, TasksOptions } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import type { ManualClock } from '../../src/testing/index.ts';
@@ -316,6 +316,22 @@ describe('the log of a job', () => {
       'six',
       'seven',
     ]);
+  });
+
+  it('keeps time, level and stream of every line, and its text as it was written', async () => {
+    const here = site({ caps: { logs: 'live' } });
+    const { taskId } = await start(here.tasks, 'build');
+    await here.service.until('poll');
+    const written: JobLogLine[] = [
+      { text: '\u001b[31mFAIL\u001b[39m one\r\u0007', at: 17, stream: 'stdout' },
+      { text: 'NUL \u0000', level: 'warning', at: 18, stream: 'stderr' },
+      { text: 'of its own', at: 19 },
+    ];
+    here.service.job().lines.push(...written);
+    await wait(here, 5_000);
+    expect((await here.tasks.inspect.readLog(taskId)).lines).toEqual(
+      written.map((line) => ({ level: 'info', ...line })),
+    );
   });
 
   it('is read on where it was read to, across restarts', async () => {

@@ -3,6 +3,7 @@ import type {
   JobAdapter,
   JobCaps,
   JobContext,
+  JobLogLine,
   JobSnapshot,
   JsonObject,
   Question,
@@ -17,7 +18,7 @@ export interface ServiceJob {
   snapshot: JobSnapshot;
   cancelled: boolean;
   answers: Record<string, Answer[]>;
-  lines: string[];
+  lines: (string | JobLogLine)[];
 }
 
 /** What happens to one request: before the service sees it, or after it has done what was asked. */
@@ -68,7 +69,7 @@ export class ScriptedService {
           const from = Number(cursor ?? 0);
           const page = lines.slice(from, from + 3);
           return {
-            lines: page.map((text) => ({ text })),
+            lines: page.map((line) => (typeof line === 'string' ? { text: line } : line)),
             cursor: String(from + page.length),
             eof: snapshot.state === 'done' && from + page.length >= lines.length,
           };

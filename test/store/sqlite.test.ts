@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   LOCAL_PRINCIPAL,
   StoreClosedError,
@@ -16,6 +16,7 @@ import {
 import { sqliteStore } from '../../src/store/index.ts';
 import { networkFileSystem } from '../../src/store/sqlite/open.ts';
 import { aTask } from '../../src/testing/index.ts';
+import { createAndClaim } from '../../src/testing/on-store.ts';
 import { scratchFolder, silent } from '../support/stores.ts';
 
 let folder: ReturnType<typeof scratchFolder>;
@@ -65,6 +66,29 @@ describe('opening a SQLite store', () => {
     const second = await open();
     expect(await second.store.get(task.taskId, LOCAL_PRINCIPAL)).toEqual(task);
     await second.store.close();
+  });
+
+  it('reads logs of releases that knew no streams, which read the beginning of every line of its own', async () => {
+    const { store } = await open();
+    const { lease } = await createAndClaim(store);
+    const db = new Database(file);
+    onTestFinished(() => void db.close());
+    const before = '["info",1,"as it was"]\n["error",2,"\\u0000"]\n';
+    db.prepare('insert into logs (task_id, start, body) values (?, 0, ?)').run(lease.taskId, before);
+    db.prepare('update tasks set log_bytes = ? where id = ?').run(before.length, lease.taskId);
+    const old = [
+      { level: 'info', at: 1, text: 'as it was' },
+      { level: 'error', at: 2, text: '\u0000' },
+    ];
+    const added = [
+      { level: 'info', at: 3, text: 'out', stream: 'stdout' },
+      { level: 'info', at: 4, text: 'logged' },
+    ] as const;
+    await store.appendLog(lease, added);
+    expect((await store.readLog(lease.taskId, 0, 1_000))?.lines).toEqual([...old, ...added]);
+    const bodies = db.prepare('select body from logs where task_id = ? and start > 0').pluck().all(lease.taskId);
+    expect(bodies).toEqual(['["info",3,"out","stdout"]\n["info",4,"logged"]\n']);
+    await store.close();
   });
 
   it('lets several processes and many openers start on one new file at once', async () => {

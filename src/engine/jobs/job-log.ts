@@ -64,7 +64,7 @@ export class JobLog<Args, Ref extends JsonValue> {
     for (let read = 0; read < pages; read += 1) {
       const page = await support.working(async () => adapter.logs?.(this.#ref, from, context));
       if (page === undefined) return;
-      for (const { text, level = 'info', at } of page.lines) support.logLine(text, level, at);
+      for (const line of page.lines) support.logLine(line);
       if (page.lines.length > 0) await support.working(() => support.written());
       const { cursor, eof } = page;
       if (page.lines.length > 0) await this.#state.keep({ cursor, logRead: eof });

@@ -5,7 +5,9 @@ import { all, type Command, one, run } from '../statement.ts';
 import type { Statements } from '../statements.ts';
 import { heldRow } from './end.ts';
 
-// A log is a sequence of lines, each one JSON text and a line feed; a row holds some of them. A position in the log is a
+// A log is a sequence of lines, each one JSON text and a line feed; a row holds some of them. The text is `[level, at, text]`, and
+// has the stream as a fourth member where there is one: readers of before take the first three, and lines of before have no fourth,
+// so that neither schema nor `min_reader` changes. A position in the log is a
 // number of bytes from its beginning, and stays what it is when lines before it are dropped. JSON carries what no SQL
 // text can (NUL, halves of surrogate pairs), and a row per batch keeps short lines from costing more than they say.
 
@@ -45,8 +47,9 @@ export function* appendLog(
 
 function* inRows(entries: readonly LogEntry[], maxLineBytes: number, maxRowBytes: number): Generator<string> {
   let body = '';
-  for (const { level, text, at } of entries) {
-    const line = `${JSON.stringify([level, at, logText(text, maxLineBytes)])}\n`;
+  for (const { level, text, at, stream } of entries) {
+    const kept = logText(text, maxLineBytes);
+    const line = `${JSON.stringify(stream === undefined ? [level, at, kept] : [level, at, kept, stream])}\n`;
     if (body !== '' && body.length + line.length > maxRowBytes) {
       yield body;
       body = '';
@@ -128,8 +131,8 @@ function* linesOf(body: string): Generator<Line> {
   for (let from = 0; from < body.length; ) {
     const end = body.indexOf('\n', from) + 1;
     const json = body.slice(from, end);
-    const [level, at, text] = JSON.parse(json) as [LogEntry['level'], number, string];
-    yield { bytes: Buffer.byteLength(json), entry: { level, text, at } };
+    const [level, at, text, stream] = JSON.parse(json) as [LogEntry['level'], number, string, LogEntry['stream']?];
+    yield { bytes: Buffer.byteLength(json), entry: { level, text, at, ...(stream !== undefined && { stream }) } };
     from = end;
   }
 }
