@@ -8,6 +8,7 @@ export default defineConfig({
     'src/client/index.ts',
     'src/client/ai-sdk.ts',
     'src/adapters/index.ts',
+    'src/adapters/shell/runner/main.ts', // A process of its own.
     'src/gateway/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',

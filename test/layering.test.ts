@@ -17,7 +17,7 @@ const rooms: Record<string, readonly string[]> = {
   adapters: ['core', 'engine', 'client'],
   gateway: ['core', 'store', 'engine', 'wire', 'server', 'client', 'adapters'],
   testing: ['core', 'store', 'engine', 'wire', 'server', 'client'],
-  cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'gateway', 'testing'],
+  cli: ['core', 'store', 'engine', 'wire', 'server', 'client', 'adapters', 'gateway', 'testing'],
   index: ['core', 'store', 'engine'], // src/index.ts, the `.` of the package
 };
 

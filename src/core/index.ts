@@ -38,6 +38,7 @@ export {
   type TerminalState,
 } from './state.ts';
 export type { NewTask, RequestorAbilities, TaskProgress, TaskRecord } from './task.ts';
+export { taskLogUri } from './task-uri.ts';
 export { type TaskEvent, transition } from './transition.ts';
 export { unreachable } from './unreachable.ts';
 export { nameOfWork, workName } from './work-name.ts';

@@ -22,6 +22,11 @@ export interface JobCaps {
    * need look. @default false
    */
   endsWithTask?: boolean;
+  /**
+   * A job uses up the machine that its task runs on: the task keeps its slot as long as the job works, so that slots and
+   * `concurrency` limit how many run at once. Without, long waits give the slot back. @default false
+   */
+  keepsSlot?: boolean;
 }
 
 /** Whose job it is, and what the adapter may use meanwhile. */

@@ -14,6 +14,8 @@ export interface EndOptions {
   termGraceMs: number;
   /** Processes seen to belong to the family before, which cannot be found through their parents any more. */
   known?: readonly ProcessIdentity[];
+  /** Finds others that belong to it, in some other way; asked a few times, since more may come while it ends. */
+  more?: () => readonly ProcessIdentity[];
 }
 
 export interface FamilyEnd {
@@ -61,8 +63,11 @@ export function familyOf(
 
 /** Ends a family: SIGTERM to all of it, and SIGKILL to whoever is left after the grace, also to what was forked meanwhile. */
 export async function endFamily(leader: ProcessIdentity, options: EndOptions): Promise<FamilyEnd> {
-  const { clock, termGraceMs } = options;
+  const { clock, termGraceMs, more = () => [] } = options;
   const known = new Map((options.known ?? []).map((one) => [one.pid, one]));
+  const find = (): void => {
+    for (const one of more()) known.set(one.pid, one);
+  };
   const living = (): ProcessIdentity[] => {
     const family = familyOf(leader, processTable(), [...known.values()]);
     for (const one of family) known.set(one.pid, one);
@@ -71,13 +76,19 @@ export async function endFamily(leader: ProcessIdentity, options: EndOptions): P
 
   const alive = setInterval(() => {}, 60_000); // Timers of the clock do not keep this process here until all is over.
   try {
+    find();
     for (const one of living()) signal(one, 'SIGTERM');
     let left = await waitUntilGone(living, clock, termGraceMs);
+    find();
+    left = living();
     const killed = left.length;
     const until = clock.monotonic() + KILL_WAIT_MS;
     while (left.length > 0 && clock.monotonic() < until) {
       for (const one of left) signal(one, 'SIGKILL');
       left = await waitUntilGone(living, clock, LOOK_MS);
+      if (left.length > 0) continue;
+      find();
+      left = living();
     }
     return { killed, left };
   } finally {

@@ -63,6 +63,28 @@ export function machine(): { boot: string; namespace: string } {
   };
 }
 
+/**
+ * Processes of this user that were started with a variable, as `NAME=value`, on Linux: whoever started them may have gone, and they
+ * may lead sessions of their own. One that was started without its parent's environment is not found.
+ */
+export function markedWith(variable: string): ProcessIdentity[] {
+  if (!LINUX) return [];
+  const here = machine();
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || !environmentOf(name).includes(variable)) return [];
+    const row = linuxRow(Number(name));
+    return row === undefined || row.zombie ? [] : [{ pid: row.pid, started: row.started, ...here }];
+  });
+}
+
+function environmentOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return []; // Gone, or not ours to look at.
+  }
+}
+
 /** Where the standard streams of a process lead, on Linux: `socket:[12345]` is one end of one connection of this machine. */
 export function standardStreams(pid: number): string[] {
   if (!LINUX) return [];

@@ -110,5 +110,9 @@ export async function jobOfEnded<Args, Ref extends JsonValue>(
       const ref = await refOf();
       if (ref !== undefined) await adapter.cancel?.(ref, context);
     },
+    release: async () => {
+      const ref = await refOf();
+      if (ref !== undefined) await adapter.release?.(ref, context);
+    },
   };
 }

@@ -11,6 +11,9 @@ import { recovered, troubled } from './trouble.ts';
 /** A job that is under way so long may see its task put away: from then on, what it is known by is on record in any case. */
 const RECORD_AFTER_MS = DEFAULTS.holdInputMs;
 
+/** A job that keeps its slot is looked at this often. */
+const LONGEST_STAY_MS = DEFAULTS.holdInputMs / 2;
+
 /** Nobody is told to stay away for longer. */
 const LONGEST_HINT_MS = 3_600_000;
 
@@ -57,9 +60,12 @@ export async function followJob<Args, Ref extends JsonValue>(
     if (asked !== undefined) await questions.told(asked);
     await log.pull();
     const polls = !adapter.caps.push || options.tells !== false || log.isLive;
-    const delayMs = polls
+    const restMs = polls
       ? jobPollDelayMs(state.ageMs, snapshot.nextPollMs, support.random)
       : jobNetDelayMs(state.ageMs);
+    // Nothing is put away for so short a wait. While it is asked, people may take their time.
+    const stays = adapter.caps.keepsSlot === true && snapshot.state === 'working';
+    const delayMs = stays ? Math.min(restMs, LONGEST_STAY_MS) : restMs;
     // It takes its time: whoever takes the task over is to know that it was started.
     if (delayMs > RECORD_AFTER_MS || state.ageMs >= RECORD_AFTER_MS) await recordRef(one, state, ref);
     await napFor(one, state, delayMs, news.promise);

@@ -90,6 +90,7 @@ async function lastEnd<Args, Ref extends JsonValue>(job: TheJob<Args, Ref>): Pro
     if (end.state !== 'lost' || onLost === 'fail' || number >= maxAttempts) return { end, one, ref };
     task.log(`${name} was lost and is started again (${number + 1} of ${maxAttempts}): ${end.message}`, 'warning');
     support.jobs.forget(one.id);
+    if (ref !== undefined) await release(one, ref); // Nobody asks for what was lost.
     await support.record(keyOfRestart(place, number + 1), `start ${number + 1} of ${name}`, null);
   }
 }

@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../../adapters/processes/process-table.ts';
+import { redactor } from '../../adapters/processes/redactor.ts';
 import { RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Supervised } from '../../client/transports.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../core/index.ts';
 import { MessageLines } from './message-lines.ts';
 import { OutputLines } from './output-lines.ts';
-import { redactor } from './redactor.ts';
 import { Restarts } from './restarts.ts';
 import { type Owner, StdioTransport } from './stdio-transport.ts';
 import { UpstreamProcess } from './upstream-process.ts';

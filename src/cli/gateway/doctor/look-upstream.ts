@@ -1,3 +1,4 @@
+import { redactor } from '../../../adapters/processes/redactor.ts';
 import type { Remote } from '../../../client/index.ts';
 import type { Link } from '../../../client/link.ts';
 import { toolPages } from '../../../client/tool-list.ts';
@@ -5,7 +6,6 @@ import { type Clock, isJsonObject, type JsonObject, type RandomSource, type Tool
 import type { UpstreamConfig } from '../../../gateway/config/types.ts';
 import { isAllowed, matchPolicy } from '../../../gateway/policy.ts';
 import { withoutCompanions } from '../../../gateway/upstream.ts';
-import { redactor } from '../../../gateway/upstreams/redactor.ts';
 import { type SupervisedStdio, supervisedStdio } from '../../../gateway/upstreams/supervised-stdio.ts';
 import { offersDraftTasks } from '../../../wire/rev-sep-1686/client.ts';
 import { offersTasks, taskSupportOf } from '../../../wire/rev2025-11-25/client.ts';

@@ -1,0 +1,105 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { segmentPath } from '../log-segments.ts';
+
+interface Limits {
+  headBytes: number;
+  tailBytes: number;
+}
+
+interface Kept {
+  path: string;
+  bytes: number;
+}
+
+interface Opened {
+  fd: number;
+  kept: Kept;
+  isHead: boolean;
+}
+
+/** Of the end, so many pieces are kept, the oldest of which goes when there is a new one. */
+const TAIL_SEGMENTS = 8;
+const LEAST_SEGMENT_BYTES = 64 * 1024;
+
+/** The log of a job on the disk: its beginning and its end, whatever lies between. Writes at once: a runner has nothing else to do. */
+export class LogFiles {
+  readonly #folder: string;
+  readonly #limits: Limits;
+  readonly #segmentBytes: number;
+  /** Those of the end, oldest first. */
+  readonly #tail: Kept[] = [];
+  #open: Opened | undefined;
+  #position = 0;
+
+  constructor(folder: string, limits: Limits) {
+    this.#folder = folder;
+    this.#limits = limits;
+    this.#segmentBytes = Math.max(LEAST_SEGMENT_BYTES, Math.floor(limits.tailBytes / TAIL_SEGMENTS));
+  }
+
+  /**
+   * Writes whole frames. Where the disk takes no more, they are left out: the command goes on all the same, and the next ones may
+   * find room.
+   */
+  write(frames: Buffer): void {
+    const open = this.#segmentFor(frames.length);
+    try {
+      if (open !== undefined) writeWhole(open.fd, frames);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      this.#leave(open);
+    }
+    this.#position += frames.length;
+    if (this.#open !== undefined) this.#open.kept.bytes += frames.length;
+  }
+
+  close(): void {
+    if (this.#open !== undefined) closeSync(this.#open.fd);
+    this.#open = undefined;
+  }
+
+  #segmentFor(bytes: number): Opened | undefined {
+    const open = this.#open;
+    if (open !== undefined) {
+      const room = (open.isHead ? this.#limits.headBytes : this.#segmentBytes) - open.kept.bytes;
+      if (open.kept.bytes === 0 || bytes <= room) return open;
+      this.close();
+    }
+    const kept = { path: segmentPath(this.#folder, this.#position), bytes: 0 };
+    try {
+      this.#open = { fd: openSync(kept.path, 'wx', 0o600), kept, isHead: this.#position === 0 };
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return undefined;
+    }
+    if (!this.#open.isHead) this.#tail.push(kept);
+    this.#dropOldest();
+    return this.#open;
+  }
+
+  /** Room for a whole piece is made before it is written: the limit holds at every moment. */
+  #dropOldest(): void {
+    let sum = this.#tail.reduce((bytes, kept) => bytes + kept.bytes, 0);
+    while (this.#tail.length > 1 && sum > this.#limits.tailBytes - this.#segmentBytes) {
+      const oldest = this.#tail.shift();
+      if (oldest === undefined) return;
+      rmSync(oldest.path, { force: true });
+      sum -= oldest.bytes;
+    }
+  }
+
+  /** Takes half a frame away; what comes next is a piece of its own. */
+  #leave(open: Opened | undefined): void {
+    if (open === undefined) return;
+    if (fstatSync(open.fd).size > open.kept.bytes) ftruncateSync(open.fd, open.kept.bytes);
+    this.close();
+  }
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
