@@ -38,13 +38,39 @@ export class LogFiles {
   }
 
   /**
-   * Writes whole frames. Where the disk takes no more, they are left out: the command goes on all the same, and the next ones may
-   * find room.
+   * Writes frames. Where the disk takes no more, they are left out: the command goes on all the same, and the next ones may find
+   * room.
    */
-  write(frames: Buffer): void {
+  write(frames: readonly Buffer[]): void {
+    let group: Buffer[] = [];
+    let bytes = 0;
+    for (const frame of frames) {
+      if (bytes > 0 && bytes + frame.length > this.#room) {
+        this.#writeWhole(Buffer.concat(group, bytes));
+        group = [];
+        bytes = 0;
+      }
+      group.push(frame);
+      bytes += frame.length;
+    }
+    if (bytes > 0) this.#writeWhole(Buffer.concat(group, bytes));
+  }
+
+  close(): void {
+    if (this.#open !== undefined) closeSync(this.#open.fd);
+    this.#open = undefined;
+  }
+
+  /** How much the piece that is being written takes yet. */
+  get #room(): number {
+    if (this.#open === undefined) return this.#position === 0 ? this.#limits.headBytes : this.#segmentBytes;
+    return (this.#open.isHead ? this.#limits.headBytes : this.#segmentBytes) - this.#open.kept.bytes;
+  }
+
+  #writeWhole(frames: Buffer): void {
     const open = this.#segmentFor(frames.length);
     try {
-      if (open !== undefined) writeWhole(open.fd, frames);
+      if (open !== undefined) writeAll(open.fd, frames);
     } catch (error) {
       if (!isFull(error)) throw error;
       this.#leave(open);
@@ -53,16 +79,10 @@ export class LogFiles {
     if (this.#open !== undefined) this.#open.kept.bytes += frames.length;
   }
 
-  close(): void {
-    if (this.#open !== undefined) closeSync(this.#open.fd);
-    this.#open = undefined;
-  }
-
   #segmentFor(bytes: number): Opened | undefined {
     const open = this.#open;
     if (open !== undefined) {
-      const room = (open.isHead ? this.#limits.headBytes : this.#segmentBytes) - open.kept.bytes;
-      if (open.kept.bytes === 0 || bytes <= room) return open;
+      if (open.kept.bytes === 0 || bytes <= this.#room) return open;
       this.close();
     }
     const kept = { path: segmentPath(this.#folder, this.#position), bytes: 0 };
@@ -96,7 +116,7 @@ export class LogFiles {
   }
 }
 
-function writeWhole(fd: number, bytes: Buffer): void {
+function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
 }
 

@@ -71,7 +71,8 @@ export class Output {
 
   #log(piece: Piece): void {
     const { data, ...frame } = piece;
-    this.#waiting.push(frameHeader({ ...frame, at: this.#parts.clock.now() }, data.length), data);
+    const header = frameHeader({ ...frame, at: this.#parts.clock.now() }, data.length);
+    this.#waiting.push(Buffer.concat([header, data])); // A copy: the chunk's memory is used again.
     this.#waitingBytes += data.length;
     this.#parts.onPiece?.(piece);
   }
@@ -80,7 +81,7 @@ export class Output {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
-    const frames = Buffer.concat(this.#waiting);
+    const frames = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#parts.log.write(frames);
