@@ -506,3 +506,31 @@ describe('the end of a task', () => {
     await here.service.until('cancel');
   });
 });
+
+describe('a job that uses up its own machine', () => {
+  const running = ({ service }: Site) =>
+    [...service.jobs.values()].filter(({ snapshot }) => snapshot.state === 'working' || snapshot.state === 'input')
+      .length;
+
+  it('keeps its slot however long it works, so that no more of them run at once than may', async () => {
+    const here = site({ caps: { keepsSlot: true }, task: { concurrency: 2 } });
+    for (const n of [1, 2, 3, 4]) await start(here.tasks, 'build', { n });
+    await here.service.until('start', 2);
+    for (let minutes = 0; minutes < 120; minutes += 1) await wait(here, 60_000);
+    expect(running(here)).toBe(2);
+    here.service.finish('done', [...here.service.jobs.keys()][0]);
+    await wait(here, 60_000);
+    await here.service.until('start', 3);
+    expect(running(here)).toBe(2);
+  });
+
+  it('gives it back while it is asked: people take their time', async () => {
+    const here = site({ caps: { keepsSlot: true }, task: { concurrency: 1 } });
+    await start(here.tasks, 'build', {});
+    await here.service.until('start');
+    here.service.ask({ q: FORM });
+    await start(here.tasks, 'build', {});
+    for (let n = 0; n < 20; n += 1) await wait(here, 10_000);
+    expect(here.service.count('start')).toBe(2);
+  });
+});
