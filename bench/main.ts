@@ -18,6 +18,7 @@ import { handleOverSync } from './figures/handle-over-sync.ts';
 import { hostCallOverSdk } from './figures/host-call-over-sdk.ts';
 import { idleCpu } from './figures/idle-cpu.ts';
 import { idleUpstreamRss } from './figures/idle-upstream-rss.ts';
+import { jobLogLines } from './figures/job-log-lines.ts';
 import { lifecycleOverSdkV1 } from './figures/lifecycle-over-sdk-v1.ts';
 import { parked10kRss } from './figures/parked-10k-rss.ts';
 import { soakRssSlope } from './figures/soak-rss-slope.ts';
@@ -46,6 +47,7 @@ const all: readonly Figure[] = [
   gatewayOverDirect,
   toolsListTenUpstreams,
   idleUpstreamRss,
+  jobLogLines,
   follow10kRss,
   follow10kOverpoll,
   soakRssSlope,

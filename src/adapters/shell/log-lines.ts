@@ -7,7 +7,8 @@ const READ_BYTES = 512 * 1024;
 const LINE_FEED = 10;
 
 interface FramePage {
-  frames: Frame[];
+  /** Each with where the next one begins. */
+  frames: (Frame & { end: number })[];
   /** Where the next page begins. */
   cursor: number;
   /** So many bytes before the frames are not kept. */
@@ -33,13 +34,17 @@ export function readFrames(folder: string, cursor: number, bytes = READ_BYTES): 
   }
 }
 
-function framesOf(segment: Segment | undefined, at: number, bytes: number): { frames: Frame[]; end: number } {
+function framesOf(
+  segment: Segment | undefined,
+  at: number,
+  bytes: number,
+): Pick<FramePage, 'frames'> & { end: number } {
   const buffer = segment === undefined ? undefined : readSegment(segment, at - segment.start, bytes);
-  const frames: Frame[] = [];
+  const frames: FramePage['frames'] = [];
   let end = 0;
   for (let found = buffer && frameAt(buffer, 0); found !== undefined; found = buffer && frameAt(buffer, end)) {
-    frames.push(found.frame);
     end = found.end;
+    frames.push({ ...found.frame, end: at + end });
   }
   return { frames, end: at + end };
 }
@@ -49,19 +54,23 @@ export interface LinePage {
   cursor: number;
 }
 
-/** The same as lines, `most` of them or some more. */
+/** The same as lines: `most` of them, and those of one more frame at most. */
 export function readLines(folder: string, cursor: number, most: number): LinePage {
   const lines: JobLogLine[] = [];
   let at = cursor;
   while (lines.length < most) {
     const page = readFrames(folder, at);
-    at = page.cursor;
     if (page.dropped > 0) {
       const text = `… ${page.dropped} bytes of the output were dropped here to keep it within its limit`;
       lines.push({ text, level: 'warning', at: page.frames[0]?.at ?? 0 });
     }
+    at = page.cursor;
     if (page.frames.length === 0) break;
-    for (const frame of page.frames) addLines(lines, frame);
+    for (const frame of page.frames) {
+      addLines(lines, frame);
+      at = frame.end;
+      if (lines.length >= most) break;
+    }
   }
   return { lines, cursor: at };
 }
