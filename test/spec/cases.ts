@@ -174,10 +174,6 @@ export const cases: readonly FailureCase[] = rows.map(([id, kind, title, standin
   return { id, kind, title, status: standing.state === 'later' ? standing : { ...standing, tests: cited[id] ?? [] } };
 });
 
-function partly(issue: Issue, reason: string): Standing {
-  return { state: 'partly', issue, reason };
-}
-
 function later(issue: Issue, reason: string): Standing {
   return { state: 'later', issue, reason };
 }
