@@ -95,7 +95,7 @@ export function childJob({ server, endOf, logs = false }: ChildJobOptions): JobA
       try {
         const { end } = (await connected.handle(callId)).state; // Before the page, or lines are missed.
         const page = await connected.readLog(callId, Number(cursor), context.signal);
-        const lines = page.lines.map(({ text, level, at }) => ({ text, level: levelOf(level), at }));
+        const lines = page.lines.map((line) => ({ ...line, level: levelOf(line.level) }));
         return { lines, cursor: String(page.cursor), eof: end !== undefined && lines.length === 0 };
       } catch (error) {
         if (!(error instanceof CallLogUnavailableError) && !(error instanceof CallNotFoundError)) throw error;

@@ -14,6 +14,7 @@ export type {
 export { canonicalJson, encodeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 export { indented, logText, MAX_LOG_LINE_BYTES, onOneLine } from './log-text.ts';
 export type { Logger } from './logger.ts';
+export { plainText } from './plain-text.ts';
 export { MAX_POLL_INTERVAL_MS, MIN_POLL_INTERVAL_MS, pollIntervalMs } from './polling.ts';
 export { ANONYMOUS_PRINCIPAL, isAnonymous, LOCAL_PRINCIPAL, type Principal, principalKey } from './principal.ts';
 export { type Answer, type InputRequests, type Question, questionKey, questionText } from './question.ts';

@@ -213,6 +213,14 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
     return (await store.readLog(taskId, cursor, limitBytes)) ?? raise(new TaskNotFoundError());
   }
 
+  /**
+   * Where the task's log ends, in bytes: grows with whatever is logged. 0: nothing was.
+   * @throws {TaskNotFoundError} as `get`.
+   */
+  async logEnd(taskId: TaskId, principal: Principal): Promise<number> {
+    return (await this.readLog(taskId, principal, { cursor: Number.MAX_SAFE_INTEGER, limitBytes: 1 })).cursor;
+  }
+
   /** Calls back whenever the task may have changed. Returns the function that ends the watch. */
   watch(taskId: TaskId, listener: () => void): () => void {
     return this.watchers.watch(taskId, listener);

@@ -8,9 +8,9 @@ import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
 import { nextStep } from './next-step.ts';
 import type { ServingParts } from './parts.ts';
-import { LOG_TAIL_BYTES, tail } from './resources.ts';
 import type { CallToolResult } from './sdk.ts';
 import { sealOf } from './seals.ts';
+import { LogReading, type LogView } from './shown-log.ts';
 import { shownTask } from './shown-task.ts';
 
 const PAGE = 20;
@@ -20,12 +20,15 @@ const MAX_ID_LENGTH = 64;
 
 export async function readLogs({ args, principal, parts }: CompanionCall): Promise<CallToolResult> {
   const taskId = String(args.taskId);
-  const cursor = typeof args.cursor === 'number' ? args.cursor : -LOG_TAIL_BYTES;
-  const page = await parts.tasks.engine.readLog(taskId, principal, { cursor, limitBytes: LOG_TAIL_BYTES });
-  const lines = cursor < 0 ? tail(page.lines, page.cursor) : page.lines.map(({ text }) => `${text}\n`).join('');
-  const next = `(next: ${COMPANIONS.logs} with ${JSON.stringify({ taskId, cursor: page.cursor })} for what comes later)`;
-  const nothing = cursor < 0 ? '(nothing logged yet)\n' : '(nothing new)\n';
-  return say(`${lines === '' ? nothing : lines}${next}`);
+  const log = new LogReading(parts.tasks.engine, taskId, principal);
+  const stream = args.stream === 'stdout' || args.stream === 'stderr' ? args.stream : undefined;
+  const view: LogView = { stream, lines: typeof args.tail === 'number' ? args.tail : undefined };
+  const isFirst = typeof args.cursor !== 'number';
+  const { text, cursor } = isFirst ? await log.end(view) : await log.since(Number(args.cursor), view);
+  const again = { taskId, cursor, ...(stream !== undefined && { stream }) };
+  const next = `(next: ${COMPANIONS.logs} with ${JSON.stringify(again)} for what comes later)`;
+  const nothing = isFirst ? '(nothing logged yet)\n' : '(nothing new)\n';
+  return say(`${text === '' ? nothing : text}${next}`);
 }
 
 export async function answerTask({ args, principal, parts }: CompanionCall): Promise<CallToolResult> {

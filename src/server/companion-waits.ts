@@ -6,9 +6,9 @@ import { failure, inlineAnswer } from './answers.ts';
 import { callerOf } from './caller.ts';
 import type { CompanionCall } from './companions.ts';
 import { howFar } from './detached.ts';
-import { detachedNote } from './fallback.ts';
+import { detachedNote, hasLogged } from './fallback.ts';
 import { follow } from './follow.ts';
-import { nextStep } from './next-step.ts';
+import { logStep, nextStep } from './next-step.ts';
 import type { CallToolResult } from './sdk.ts';
 import { shownTask } from './shown-task.ts';
 
@@ -68,16 +68,18 @@ function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolRes
   return inlineAnswer(shownTask(record, parts).name, state, undefined, ctx, parts);
 }
 
-function notYet(record: TaskRecord, { ctx, parts }: CompanionCall, before = ''): CallToolResult {
+async function notYet(record: TaskRecord, { ctx, parts }: CompanionCall, before = ''): Promise<CallToolResult> {
   const { name, taskId, state, progress } = shownTask(record, parts);
-  const note = detachedNote(record, callerOf(ctx, parts.peer, parts.principalOf), parts);
+  const hasLog = await hasLogged(record, parts);
+  const note = detachedNote(record, callerOf(ctx, parts.peer, parts.principalOf), parts, hasLog);
   const structuredContent = { ...note.structuredContent };
   if (state.status === 'input_required') {
     return { content: note.content.slice(0, 1) as CallToolResult['content'], structuredContent };
   }
-  const { companions } = parts;
+  const means = { companions: parts.companions, hasLog };
   const how = `${before}${name} is still running${howFar(progress)}${silence(record, parts.tasks)}.`;
-  return { ...say(`${how} ${nextStep(taskId, { companions })}`), structuredContent };
+  const words = [how, ...logStep(taskId, means), nextStep(taskId, means)];
+  return { ...say(words.join(' ')), structuredContent };
 }
 
 /** For how long a task that should be busy has said nothing; empty where that is not worth a word. */

@@ -9,6 +9,7 @@ import { standardSchema } from './json-schema.ts';
 import type { ServingParts } from './parts.ts';
 import { answerTo } from './rpc-error.ts';
 import type { CallToolResult, ServerContext } from './sdk.ts';
+import { MAX_LINES } from './shown-log.ts';
 
 /** One call of a companion tool. */
 export interface CompanionCall {
@@ -65,6 +66,8 @@ const companions: readonly Companion[] = [
     properties: {
       taskId,
       cursor: { type: 'integer', minimum: 0, description: 'Where an earlier answer said to go on' },
+      tail: { type: 'integer', minimum: 1, maximum: MAX_LINES, description: 'Only the last so many lines' },
+      stream: { type: 'string', enum: ['stdout', 'stderr'], description: 'Only what a command wrote there' },
     },
     required: ['taskId'],
     annotations: looks,

@@ -1,6 +1,7 @@
 import { indented, onOneLine, type Question, questionText, type TaskProgress, type TaskRecord } from '../core/index.ts';
 import { COMPANIONS } from '../wire/companions.ts';
-import { nextStep } from './next-step.ts';
+import { logUri } from '../wire/task-log.ts';
+import { logStep, type Means, nextStep } from './next-step.ts';
 import { taskUri } from './resources.ts';
 
 interface Block {
@@ -14,6 +15,8 @@ export interface DetachedOptions {
   link: boolean;
   /** Tools the client has to go on with. */
   companions: ReadonlySet<string>;
+  /** It has logged something. */
+  hasLog: boolean;
 }
 
 export interface Detached {
@@ -27,6 +30,7 @@ export function stillRunning(record: TaskRecord, options: DetachedOptions): Deta
   const lines = [
     `NOT finished: ${name} is still running, as task ${taskId}${howFar(record.progress)}.`,
     `It goes on by itself; do not call ${name} again.`,
+    ...logStep(taskId, means(taskId, options)),
     nextStep(taskId, means(taskId, options)),
   ];
   return detached(record, lines, options);
@@ -59,14 +63,14 @@ function howToAnswer(taskId: string, key: string, { kind }: Question): string {
   }
 }
 
-function means(taskId: string, { link, companions }: DetachedOptions) {
-  return link ? { companions, uri: taskUri(taskId) } : { companions };
+function means(taskId: string, { link, companions, hasLog }: DetachedOptions): Means {
+  return { companions, hasLog, ...(link && { uri: taskUri(taskId) }) };
 }
 
 function detached(
   { taskId, name, state }: TaskRecord,
   lines: readonly string[],
-  { pollAfterMs, link }: DetachedOptions,
+  { pollAfterMs, link, hasLog }: DetachedOptions,
 ): Detached {
   const text: Block = { type: 'text', text: lines.join('\n') };
   const resource: Block = {
@@ -75,8 +79,14 @@ function detached(
     name: `task of ${name}`,
     mimeType: 'application/json',
   };
+  const log: Block = {
+    type: 'resource_link',
+    uri: logUri(taskId),
+    name: `log of ${name}`,
+    mimeType: 'text/plain',
+  };
   return {
-    content: link ? [text, resource] : [text],
+    content: link ? [text, resource, ...(hasLog ? [log] : [])] : [text],
     structuredContent: { taskId, status: state.status, pollAfterMs },
   };
 }

@@ -43,7 +43,7 @@ interface Answering {
   /** When the task is over. */
   over(record: TaskRecord): Answer;
   /** When it is not, and nothing can be asked. */
-  late(record: TaskRecord): Answer;
+  late(record: TaskRecord): Answer | Promise<Answer>;
 }
 
 /** Keeps a caller waiting for its task, and answers as it is told; what the task asks, its caller is asked. */
@@ -67,7 +67,7 @@ export async function serveWaiting(
       const asking = encodeInputRequired(task.taskId, questions, caller.principal, await sealOf(parts.tasks));
       return standInFor({ result: asking }, ctx, parts);
     }
-    return late(record);
+    return await late(record);
   } catch (error) {
     // A legacy client whose connection breaks has not cancelled anything, and nobody has when it is the server that leaves.
     const legacyCut = parts.peer.era === 'legacy' && isConnectionClosed(signal.reason);
@@ -94,14 +94,14 @@ function result(record: TaskRecord, ctx: ServerContext, parts: ServingParts): Ca
 }
 
 /** The call ends here and its task goes on. */
-function detach(
+async function detach(
   record: TaskRecord,
   caller: Caller,
   limits: CallLimits,
   ctx: ServerContext,
   parts: ServingParts,
-): CallToolResult {
-  const note = detachedNote(record, caller, parts);
+): Promise<CallToolResult> {
+  const note = detachedNote(record, caller, parts, await hasLogged(record, parts));
   // What is listed to clients without tasks allows for it. The others would refuse it, except as a failure.
   if (limits.schemaHeld) return { content: note.content as CallToolResult['content'], isError: true };
   const result = parts.peer.era === 'modern' ? encodeInlinedResult(note as never) : (note as never);
@@ -109,16 +109,27 @@ function detach(
 }
 
 /** What a caller reads of a task that is not over. */
-export function detachedNote(record: TaskRecord, { version }: Caller, parts: ServingParts): Detached {
+export function detachedNote(record: TaskRecord, { version }: Caller, parts: ServingParts, hasLog: boolean): Detached {
   const { tasks, resources, companions, peer } = parts;
   const ageMs = tasks.engine.clock.now() - record.createdAt;
   const options = {
     pollAfterMs: record.pollIntervalMs ?? pollIntervalMs(ageMs),
     link: resources && version !== undefined && version >= FIRST_WITH_LINKS,
     companions: peer.era === 'legacy' && sessionKnowsTasks(peer.session()) ? NONE : companions,
+    hasLog,
   };
   const shown = shownTask(record, parts);
   return shown.state.status === 'input_required' ? waitingForAnswer(shown, options) : stillRunning(shown, options);
+}
+
+/** A log that cannot be looked at now is no reason not to answer. */
+export async function hasLogged({ taskId, principal }: TaskRecord, { tasks }: ServingParts): Promise<boolean> {
+  try {
+    return (await tasks.engine.logEnd(taskId, principal)) > 0;
+  } catch (error) {
+    tasks.logger.debug({ error }, 'the log of a task could not be looked at');
+    return false;
+  }
 }
 
 /** What hosts say in `notifications/cancelled` when a limit of theirs has run out; a person who cancels is told otherwise. */

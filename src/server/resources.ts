@@ -1,5 +1,4 @@
 import {
-  indented,
   type JsonObject,
   type JsonValue,
   type Principal,
@@ -9,22 +8,19 @@ import {
   type TaskRecord,
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import type { LogLine } from '../store/index.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
-import { encodeLogPage, LOG_PAGE_URI } from '../wire/task-log.ts';
+import { encodeLogPage, LOG_PAGE_URI, LOG_TAIL_URI, LOG_URI } from '../wire/task-log.ts';
 import type { Host, HostedResource } from './host.ts';
 import type { PrincipalOf } from './principal.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
+import { LOG_TAIL_BYTES, LogReading, MAX_LINES } from './shown-log.ts';
 
 /** Text and its kind; undefined where there is nothing to read. */
 type Reader = (taskId: string, principal: Principal, variables: Variables) => Promise<string | undefined>;
 type Variables = Readonly<Record<string, unknown>>;
 
-/** As much of a log as one read carries: its end, for people who ask what is going on. */
-export const LOG_TAIL_BYTES = 64 * 1024;
-
 /**
- * `longcall://tasks/{id}`, `…/log`, `…/log/{cursor}` and `…/result`, each for the task's owner; what is unknown, expired or another's is
+ * `longcall://tasks/{id}`, `…/log`, `…/log/{stream}/{lines}`, `…/log/{cursor}` and `…/result`, each for the task's owner; what is unknown, expired or another's is
  * answered alike. Resources of the server's own are asked first, and keep their names.
  * @param subscribe clients may subscribe to the first of them, which is up to whoever serves their subscriptions
  */
@@ -62,15 +58,28 @@ export function registerTaskResources(
   );
   register(
     'longcall-task-log',
-    'longcall://tasks/{id}/log',
+    LOG_URI,
     {
       title: 'Task log',
       description: `The last ${LOG_TAIL_BYTES / 1024} kB a task has logged`,
       mimeType: 'text/plain',
     },
-    async (taskId, principal) => {
-      const page = await engine.readLog(taskId, principal, { cursor: -LOG_TAIL_BYTES, limitBytes: LOG_TAIL_BYTES });
-      return tail(page.lines, page.cursor);
+    async (taskId, principal) => (await new LogReading(engine, taskId, principal).end({})).text,
+  );
+  register(
+    'longcall-task-log-tail',
+    LOG_TAIL_URI,
+    {
+      title: 'Last lines of a task log',
+      description: `The last lines (1 to ${MAX_LINES}) of a stream: stdout, stderr, or all`,
+      mimeType: 'text/plain',
+    },
+    async (taskId, principal, { stream, lines }) => {
+      const count = /^\d{1,6}$/.test(String(lines)) ? Number(lines) : 0;
+      if (count < 1 || count > MAX_LINES) return undefined;
+      if (stream !== 'stdout' && stream !== 'stderr' && stream !== 'all') return undefined;
+      const view = { lines: count, ...(stream !== 'all' && ({ stream } as const)) };
+      return (await new LogReading(engine, taskId, principal).end(view)).text;
     },
   );
   register(
@@ -84,7 +93,7 @@ export function registerTaskResources(
     async (taskId, principal, variables) => {
       const cursor = /^-?\d{1,15}$/.test(String(variables.cursor)) ? Number(variables.cursor) : undefined;
       if (cursor === undefined) return undefined;
-      return encodeLogPage(await engine.readLog(taskId, principal, { cursor, limitBytes: LOG_TAIL_BYTES }));
+      return encodeLogPage(await new LogReading(engine, taskId, principal).page(cursor));
     },
   );
   register(
@@ -124,20 +133,6 @@ function describe(task: TaskRecord): JsonObject {
     expiresAt: task.expiresAt === null ? null : iso(task.expiresAt),
     attempt: task.attempt,
   };
-}
-
-/** @param end where the log ended when its lines were read */
-export function tail(lines: readonly LogLine[], end: number): string {
-  const written = lines.map(({ level, text, at }) => `${iso(at)} ${level} ${indented(text)}\n`);
-  let bytes = written.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
-  let first = 0;
-  while (bytes > LOG_TAIL_BYTES && first < written.length - 1) {
-    bytes -= Buffer.byteLength(written[first] ?? '');
-    first += 1;
-  }
-  const whole = first === 0 && end <= LOG_TAIL_BYTES;
-  const marker = whole ? '' : `… of ${end} bytes logged, only the last are shown here\n`;
-  return marker + written.slice(first).join('');
 }
 
 function iso(at: number): string {

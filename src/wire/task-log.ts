@@ -1,7 +1,9 @@
 import { isJsonObject } from '../core/index.ts';
 
-// The log of a task as a resource, page by page: for programs, on any revision.
+// The log of a task as resources, on any revision: its end as text, to be shown; and page by page as it was written, for programs.
 
+export const LOG_URI = 'longcall://tasks/{id}/log';
+export const LOG_TAIL_URI = 'longcall://tasks/{id}/log/{stream}/{lines}';
 export const LOG_PAGE_URI = 'longcall://tasks/{id}/log/{cursor}';
 
 /** A line of a task's log. What it says is the tool's: data, never instructions. */
@@ -10,13 +12,20 @@ export interface TaskLogLine {
   at: number;
   /** `debug`, `info`, `warning`, `error`. */
   level: string;
+  /** As it was written: control characters included. */
   text: string;
+  /** Where a process wrote it; absent: it was logged. */
+  stream?: 'stdout' | 'stderr';
+  /** It only says that so many bytes of the log were dropped where it stands. */
+  dropped?: number;
 }
 
 export interface TaskLogPage {
   lines: TaskLogLine[];
   /** Where the next page begins: the byte at which this one ended. */
   cursor: number;
+  /** Whether nothing followed when it was read; servers of before do not say. */
+  atEnd?: boolean;
 }
 
 /** @param cursor a byte of the log, or a negative number of bytes from its end */
@@ -24,8 +33,17 @@ export function logPageUri(taskId: string, cursor: number): string {
   return LOG_PAGE_URI.replace('{id}', encodeURIComponent(taskId)).replace('{cursor}', String(cursor));
 }
 
-export function encodeLogPage({ lines, cursor }: TaskLogPage): string {
-  return JSON.stringify({ lines: lines.map(({ at, level, text }) => ({ at, level, text })), cursor });
+export function logUri(taskId: string): string {
+  return LOG_URI.replace('{id}', encodeURIComponent(taskId));
+}
+
+export function encodeLogPage({ lines, cursor, atEnd }: TaskLogPage): string {
+  // What is undefined is not said.
+  return JSON.stringify({
+    lines: lines.map(({ at, level, text, stream, dropped }) => ({ at, level, text, stream, dropped })),
+    cursor,
+    atEnd,
+  });
 }
 
 /** What `resources/read` answered; `undefined`: no page of a log. */
@@ -37,10 +55,13 @@ export function decodeLogPage(answer: unknown): TaskLogPage | undefined {
   if (!isJsonObject(page) || !Array.isArray(page.lines) || !Number.isSafeInteger(page.cursor)) return undefined;
   const lines = page.lines.flatMap((line): TaskLogLine[] => {
     if (!isJsonObject(line)) return [];
-    const { at, level, text } = line;
-    return typeof at === 'number' && typeof level === 'string' && typeof text === 'string' ? [{ at, level, text }] : [];
+    const { at, level, text, stream, dropped } = line;
+    if (typeof at !== 'number' || typeof level !== 'string' || typeof text !== 'string') return [];
+    const isWritten = stream === 'stdout' || stream === 'stderr';
+    return [{ at, level, text, ...(isWritten && { stream }), ...(typeof dropped === 'number' && { dropped }) }];
   });
-  return { lines, cursor: page.cursor as number };
+  const { cursor, atEnd } = page;
+  return { lines, cursor: cursor as number, ...(typeof atEnd === 'boolean' && { atEnd }) };
 }
 
 function parsed(text: string): unknown {

@@ -26,6 +26,8 @@ const companions: readonly Request[] = [
   tool('task_result', none),
   tool('task_logs', ({ chance }) => ({
     ...(chance.odds(0.5) && { cursor: chance.pick([0, 1, 9, 2 ** 53, -5, 0.5]) }),
+    ...(chance.odds(0.3) && { tail: chance.pick([1, 5, 10_000, 10_001, 0, -1, 'x']) }),
+    ...(chance.odds(0.3) && { stream: chance.pick(['stdout', 'stderr', 'stdin', 7]) }),
   })),
   tool('task_answer', (subjects) => ({
     key: subjects.chance.pick(questions)[1],

@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Tasks, text } from '../../src/engine/index.ts';
+import { type TaskContext, type Tasks, text } from '../../src/engine/index.ts';
 import type { TaskServerOptions } from '../../src/server/task-server.ts';
 import { registerFixtureTools, said } from '../hosts/fixture.ts';
 import { answered } from '../hosts/waiting.ts';
 import type { Json } from '../support/messages.ts';
+import { OUTPUT, writes } from '../support/writes.ts';
 import { serve } from './peer.ts';
 
 const plain = { capabilities: {} };
+
+/** Half a minute, in naps that do not put the handler away. */
+async function aWhile(task: TaskContext): Promise<void> {
+  for (let nap = 0; nap < 3; nap += 1) await task.sleep(10_000);
+}
 
 function register(tasks: Tasks): void {
   registerFixtureTools(tasks);
@@ -17,6 +23,14 @@ function register(tasks: Tasks): void {
       await task.sleep(10_000);
     }
     return text('talked');
+  });
+  tasks.registerTool('writes', {}, async (_args, task) => {
+    writes(task, ...OUTPUT);
+    await aWhile(task);
+    for (let n = 1; n <= 1_500; n += 1) writes(task, { text: `${n} ${'.'.repeat(80)}`, stream: 'stdout' });
+    writes(task, { text: 'late', stream: 'stderr' });
+    await aWhile(task);
+    return text('written');
   });
   tasks.registerTool('typed', { outputSchema: z.object({ n: z.number() }) }, async (_args, task) => {
     await task.sleep(30_000);
@@ -140,11 +154,52 @@ describe('task_logs', () => {
     expect((await use('task_logs', { cursor: 0 })).text).toMatch(/^line 1\nline 2\nline 3\n/);
   });
 
+  it('shows what a command wrote as text, with the stream it wrote to', async () => {
+    const { use } = await detached('writes');
+    const { text: all } = await use('task_logs');
+    const lines = all.split('\n').map((line) => line.replace(/^2026-\S+ /, ''));
+    expect(lines.slice(0, -1)).toEqual([
+      'stdout  ok one.test',
+      'stderr FAIL two.test',
+      'stdout 30%',
+      'warning half way',
+    ]);
+    expect((await use('task_logs', { cursor: 0 })).text).toMatch(/^ ok one.test\nFAIL two.test\n30%\nhalf way\n\(next/);
+  });
+
+  it('has one stream, or the last lines, or both, on wish', async () => {
+    const { use, taskId } = await detached('writes');
+    const { text: early } = await use('task_logs', { stream: 'stderr' });
+    expect(early).toMatch(/^2026-\S+ stderr FAIL two.test\n\(next: /);
+    const cursor = Number(/"cursor":(\d+)/.exec(early)?.[1]);
+    expect(early).toContain(JSON.stringify({ taskId, cursor, stream: 'stderr' }));
+    expect((await use('task_logs', { tail: 1 })).text).toMatch(
+      /^… of \d+ bytes logged, .*\n2026-\S+ warning half way\n\(next/,
+    );
+    await use('task_wait');
+    expect((await use('task_logs', { cursor, stream: 'stderr' })).text).toMatch(/^late\n\(next/);
+    expect((await use('task_logs', { cursor, tail: 2 })).text).toMatch(
+      /^… 1499 lines before these are left out\n1500 \.+\nlate\n\(next/,
+    );
+    expect((await use('task_logs', { tail: 1, stream: 'stdout' })).text).toMatch(
+      /^… of \d+ bytes logged, .*\n2026-\S+ stdout 1500 \.+\n\(next/,
+    );
+    // All of a stream that fits is there, however far back.
+    const { text: both } = await use('task_logs', { stream: 'stderr' });
+    expect(both).toMatch(/^2026-\S+ stderr FAIL two.test\n2026-\S+ stderr late\n\(next/);
+    const { text: many } = await use('task_logs', { tail: 10_000 });
+    expect(Buffer.byteLength(many)).toBeLessThan(66 * 1024);
+    expect(many).toMatch(/^… of \d+ bytes logged, only the last are shown here\n/);
+  });
+
   it('says when there is nothing, and refuses a cursor that is none', async () => {
     const { use } = await detached('slow_compute', { seconds: 100 });
     expect((await use('task_logs')).text).toMatch(/^\(nothing logged yet\)\n/);
     for (const cursor of [-1, 1.5, 'x']) {
       expect((await use('task_logs', { cursor })).result).toMatchObject({ isError: true });
+    }
+    for (const odd of [{ tail: 0 }, { tail: 10_001 }, { tail: 'x' }, { stream: 'stdin' }]) {
+      expect((await use('task_logs', odd)).result, JSON.stringify(odd)).toMatchObject({ isError: true });
     }
   });
 });

@@ -73,6 +73,46 @@ describe('a call from a client without tasks', () => {
     expect(result).not.toHaveProperty('isError');
   });
 
+  it('is told how to read the log, where there is one, by whatever means it has', async () => {
+    const logging = (server: TaskServerOptions = {}) =>
+      serve(
+        (tasks) => {
+          tasks.registerTool('build', {}, async (_args, task) => {
+            task.log('compiling');
+            for (let naps = 0; naps < 6; naps += 1) await task.sleep(10_000);
+            return { content: [{ type: 'text', text: 'built' }] };
+          });
+        },
+        { server },
+      );
+    const detached = async ({ peer, clock }: ReturnType<typeof logging>) => {
+      const { result } = (await answered(clock, peer.call('build', {}, plain))).answer;
+      return { taskId: (result['structuredContent'] as { taskId: string }).taskId, result };
+    };
+    const full = logging();
+    const { taskId, result } = await detached(full);
+    const means = JSON.stringify({ taskId });
+    expect(said(result).split('\n').slice(2)).toEqual([
+      `Its log so far: call task_logs with ${means}.`,
+      `Next: call task_wait with ${means} to wait for the result.`,
+    ]);
+    const links = (result['content'] as Json[]).slice(1);
+    expect(links.map(({ type, uri, mimeType }) => [type, uri, mimeType])).toEqual([
+      ['resource_link', `longcall://tasks/${taskId}`, 'application/json'],
+      ['resource_link', `longcall://tasks/${taskId}/log`, 'text/plain'],
+    ]);
+    const status = (await answered(full.clock, full.peer.call('task_status', { taskId }, plain))).answer;
+    expect(said(status.result)).toBe(
+      `build is still running. Its log so far: call task_logs with ${means}. Next: call task_wait with ${means} to wait for the result.`,
+    );
+    const bare = await detached(logging({ companions: false }));
+    expect(said(bare.result)).toContain(
+      `\nIts log so far is the resource longcall://tasks/${bare.taskId}/log.\nNext: `,
+    );
+    const without = await detached(logging({ companions: false, resources: false }));
+    expect(said(without.result)).not.toContain('log');
+  });
+
   it('says how far it is', async () => {
     const { peer, clock } = serve(registerFixtureTools);
     const { answer } = await answered(clock, peer.call('slow_progress', { seconds: 60, every: 5 }, plain));

@@ -5,8 +5,10 @@ import { createTasks, type Tasks, text } from '../../src/engine/index.ts';
 import { createTaskHandler } from '../../src/server/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
+import type { TaskLogPage } from '../../src/wire/task-log.ts';
 import { deferred, settle } from '../support/engine.ts';
 import { silent } from '../support/stores.ts';
+import { OUTPUT, writes } from '../support/writes.ts';
 import { closing, Peer, type Reply, serve, validated } from './peer.ts';
 
 const read = (peer: Peer, uri: string): Promise<Reply> =>
@@ -29,6 +31,10 @@ function tools(tasks: Tasks): void {
     task.progress(1, 3, 'asking');
     await task.ask('sure', { message: 'Sure?', schema: z.object({ pin: z.string() }) });
     return text('done');
+  });
+  tasks.registerTool('writes', {}, (_args, task) => {
+    writes(task, ...OUTPUT);
+    return text('written');
   });
   tasks.registerTool('chatty', {}, async (_args, task) => {
     for (let n = 0; n < 3_000; n += 1) task.log(`line ${n} ${'.'.repeat(40)}`);
@@ -100,6 +106,29 @@ describe('the resources of a task', () => {
     go.resolve();
   });
 
+  it('show what a command wrote as text, one stream or its last lines, and hand it to programs as it was', async () => {
+    const { peer, reaches } = serve(tools);
+    const { taskId } = await peer.start('writes');
+    await reaches(taskId, 'completed');
+    const log = async (rest = '') => contents(await read(peer, `longcall://tasks/${taskId}/log${rest}`))?.text ?? '';
+    const shown = async (rest = '') =>
+      (await log(rest))
+        .replaceAll(/^2026-\S+ /gm, '')
+        .trimEnd()
+        .split('\n');
+    expect(await shown()).toEqual(['stdout  ok one.test', 'stderr FAIL two.test', 'stdout 30%', 'warning half way']);
+    expect(await shown('/all/10')).toEqual(await shown());
+    expect(await shown('/stderr/10')).toEqual(['stderr FAIL two.test']);
+    expect(await shown('/stdout/1')).toEqual([expect.stringMatching(/^… of \d+ bytes logged/), 'stdout 30%']);
+    const page = JSON.parse(await log('/0')) as TaskLogPage;
+    expect(page).toEqual({
+      lines: OUTPUT.map((line) => ({ level: 'info', ...line, at: expect.any(Number) })),
+      cursor: expect.any(Number),
+      atEnd: true,
+    });
+    expect(JSON.parse(await log(`/${page.cursor}`))).toEqual({ lines: [], cursor: page.cursor, atEnd: true });
+  });
+
   it('are there for nobody but its owner: unknown, foreign and unfinished are answered alike', async () => {
     const principal = { current: 'alice' };
     const { peer, reaches } = serve(tools, { server: { principal: () => ({ subject: principal.current }) } });
@@ -107,7 +136,7 @@ describe('the resources of a task', () => {
     await reaches(taskId, 'completed');
     principal.current = 'mallory';
     const unknown = taskId.replace(/.{4}$/, 'AAAA');
-    for (const rest of ['', '/log', '/result']) {
+    for (const rest of ['', '/log', '/log/0', '/log/all/10', '/result']) {
       const foreign = await read(peer, `longcall://tasks/${taskId}${rest}`);
       expect(foreign.error).toEqual({
         code: -32602,
@@ -121,7 +150,11 @@ describe('the resources of a task', () => {
     const asking = await peer.start('asking');
     await reaches(asking.taskId, 'input_required');
     expect((await read(peer, `longcall://tasks/${asking.taskId}/result`)).error.message).toMatch(/^Resource not found/);
-    for (const odd of ['longcall://tasks/', 'longcall://tasks/a/b', 'longcall://tasks/a/log/x', 'longcall://other/a']) {
+    const oddLogs = ['x', 'all/0', 'all/10001', 'all/x', 'all/-1', 'stdin/10', 'all/1/2'].map(
+      (rest) => `${taskId}/log/${rest}`,
+    );
+    for (const rest of ['tasks/', 'tasks/a/b', 'tasks/a/log/x', 'other/a', ...oddLogs.map((log) => `tasks/${log}`)]) {
+      const odd = `longcall://${rest}`;
       expect((await read(peer, odd)).error.message, odd).toMatch(/^Resource not found/);
     }
   });
@@ -133,6 +166,7 @@ describe('the resources of a task', () => {
     expect((result['resourceTemplates'] as { uriTemplate: string }[]).map(({ uriTemplate }) => uriTemplate)).toEqual([
       'longcall://tasks/{id}',
       'longcall://tasks/{id}/log',
+      'longcall://tasks/{id}/log/{stream}/{lines}',
       'longcall://tasks/{id}/log/{cursor}',
       'longcall://tasks/{id}/result',
     ]);
