@@ -8,6 +8,7 @@ import { daemonCommand } from './gateway/daemon.ts';
 import { doctorCommand } from './gateway/doctor/command.ts';
 import { serveCommand } from './gateway/serve-command.ts';
 import { setupCommands } from './gateway/setup/commands.ts';
+import { jobCommands } from './jobs/commands.ts';
 import type { Output } from './output.ts';
 import { version } from './version.ts';
 import { workerCommand } from './worker.ts';
@@ -41,6 +42,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
         '5 store, journal, server or daemon cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
+  for (const command of jobCommands(output, finish)) program.addCommand(command);
   for (const command of gatewayCommands(output, rest)) program.addCommand(command);
   program.addCommand(serveCommand(output, finish));
   for (const command of setupCommands(output, rest)) program.addCommand(command);
@@ -54,7 +56,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
 /** Commands on calls take the command of a server after `--`; to the others it is what it always was. */
 function splitAt(argv: readonly string[]): [readonly string[], readonly string[]] {
   const at = argv.indexOf('--');
-  if (at < 0 || ['worker', 'admin', 'daemon'].includes(argv[0] ?? '')) return [argv, []];
+  if (at < 0 || ['worker', 'admin', 'daemon', 'ask'].includes(argv[0] ?? '')) return [argv, []];
   return [argv.slice(0, at), argv.slice(at + 1)];
 }
 
