@@ -28,6 +28,7 @@ export {
 } from './recovery.ts';
 export { errorKind, loggedAs, withoutMessages } from './redaction.ts';
 export { NonRetryableError, RetryAfterError, type RetryPolicy, retryDelayMs, retryReadDelayMs } from './retry.ts';
+export { type FieldSchema, fieldOf, itemTypesOf, typeName } from './schema-field.ts';
 export * from './standard-schema.ts';
 export {
   isTerminal,

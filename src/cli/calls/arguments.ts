@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
+import { fieldOf, isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import { CliError } from '../errors.ts';
-import { checked, expectationOf, fieldOf, readWord } from './schema-value.ts';
+import { checked, expectationOf, readWord } from './schema-value.ts';
 
 /** What was given on a command line for a tool's arguments, or for the fields of a question. */
 export interface GivenValues {

@@ -1,7 +1,14 @@
-import { type Answer, isJsonObject, type JsonObject, type JsonValue, type Question } from '../../core/index.ts';
+import {
+  type Answer,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Question,
+} from '../../core/index.ts';
 import { oneLine, safe } from '../format.ts';
 import { hostOf } from './describe.ts';
-import { checked, expectationOf, fieldOf, readWord } from './schema-value.ts';
+import { checked, expectationOf, readWord } from './schema-value.ts';
 
 /** Undefined: put off; the question stays open. */
 type Asked<Value> = Promise<Value | undefined>;

@@ -1,23 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
-
-/** What one property of a schema says that matters for a word from a command line or a form. */
-export interface FieldSchema {
-  /** Names of JSON types; empty: anything. */
-  types: readonly string[];
-  enum?: readonly JsonValue[];
-  schema: JsonObject;
-}
+import { type FieldSchema, type JsonValue, typeName } from '../../core/index.ts';
 
 export type Read = { ok: true; value: JsonValue } | { ok: false; expected: string };
-
-/** The schema of a property, local references followed. */
-export function fieldOf(root: JsonObject, name: string): FieldSchema {
-  const { properties } = root;
-  const own = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  const schema = resolved(root, own);
-  const values = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const as JsonValue] : undefined;
-  return { types: typesOf(root, schema, 0), schema, ...(values !== undefined && { enum: values }) };
-}
 
 /** Reads a word as what the schema wants: a text where it wants a text or says nothing, else JSON. */
 export function readWord(word: string, field: FieldSchema): Read {
@@ -65,42 +48,6 @@ export function expectationOf({ types, enum: values, schema }: FieldSchema): str
     ...(typeof most === 'number' ? [`at most ${most}${unit}`] : []),
   ];
   return [words, ...bounds].join(', ');
-}
-
-function resolved(root: JsonObject, schema: JsonValue | undefined): JsonObject {
-  let at = schema;
-  // A chain of references that never ends says nothing.
-  for (let hop = 0; hop < 10 && isJsonObject(at) && typeof at.$ref === 'string'; hop += 1) {
-    at = at.$ref.startsWith('#/') ? pointed(root, at.$ref.slice(2)) : undefined;
-  }
-  return isJsonObject(at) && typeof at.$ref !== 'string' ? at : {};
-}
-
-function pointed(root: JsonObject, pointer: string): JsonValue | undefined {
-  let at: JsonValue | undefined = root;
-  for (const part of pointer.split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
-  }
-  return at;
-}
-
-function typesOf(root: JsonObject, schema: JsonObject, depth: number): string[] {
-  const { type } = schema;
-  if (typeof type === 'string') return [type];
-  if (Array.isArray(type)) return type.filter((one) => typeof one === 'string');
-  const branches = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : undefined;
-  if (branches !== undefined && depth < 5) {
-    const all = branches.map((branch) => typesOf(root, resolved(root, branch), depth + 1));
-    return all.some((types) => types.length === 0) ? [] : [...new Set(all.flat())];
-  }
-  const values = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const as JsonValue] : [];
-  return [...new Set(values.map(typeName))];
-}
-
-function typeName(value: JsonValue): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function isOfType(value: JsonValue, type: string): boolean {
