@@ -4,11 +4,14 @@ import { TokenFile } from '../../server/auth/token-file.ts';
 import { knownTokens } from '../../server/auth/token-list.ts';
 import { isLoopback } from '../../server/listen.ts';
 import { LISTEN, MAX_PORT, parseAddress } from './address.ts';
+import { reportNames } from './own-names.ts';
 import { ConfigError } from './problems.ts';
 import { fileTrouble, References, type Surroundings } from './references.ts';
 import { checkAgainstSchema } from './schema.ts';
 import { inside, type Sheet, shown } from './sheet.ts';
+import { shellToolsOf, type WrittenShellTool } from './shell-of.ts';
 import { Targets } from './target-of.ts';
+import { Texts } from './texts.ts';
 import type { GatewayConfig } from './types.ts';
 import { bytes } from './units.ts';
 import { upstreamsOf, type WrittenUpstream } from './upstream-of.ts';
@@ -28,6 +31,7 @@ interface Written {
   auth?: { tokens?: ({ name?: string; token?: string } | undefined)[]; tokenFile?: string };
   limits?: { slots?: number; openTasksPerPrincipal?: number; maxRequest?: string; maxResult?: string };
   upstreams?: Record<string, WrittenUpstream>;
+  shell?: Record<string, WrittenShellTool>;
 }
 
 /** Many times what anybody writes. A parser of YAML takes its time over more. */
@@ -56,13 +60,19 @@ export function parseConfig(text: string, file: string, around: Surroundings): L
 }
 
 function configOf(written: Written, sheet: Sheet, references: References, around: Surroundings): GatewayConfig {
-  const { state, firstDraft, upstreams = {}, auth = {} } = written;
+  const { state, firstDraft, auth = {} } = written;
+  const texts = new Texts(sheet, references, around.env);
   const listen = listenOf(written, sheet);
   const stateFolder = state === undefined ? undefined : references.path('/state', state);
   const tokens = auth.tokens === undefined ? undefined : tokensOf(auth.tokens, sheet, references);
   const tokenFile = auth.tokenFile === undefined ? undefined : tokenFileOf(auth.tokenFile, sheet, references);
+  const shell = written.shell === undefined ? undefined : shellToolsOf(written.shell, texts);
+  const own = Object.keys(written.shell ?? {}).map((name) => ({ name, pointer: inside('/shell', name) }));
+  const upstreams = upstreamsOf(written.upstreams ?? {}, new Targets(texts), sheet, { alone: own.length === 0 });
+  reportNames(own, upstreams, sheet);
   return {
-    upstreams: upstreamsOf(upstreams, new Targets(sheet, references, around.env), sheet),
+    upstreams,
+    ...(shell !== undefined && { shell }),
     ...(listen !== undefined && { listen }),
     ...(stateFolder !== undefined && { stateFolder }),
     ...(firstDraft !== undefined && { firstDraft }),

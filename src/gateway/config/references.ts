@@ -33,6 +33,8 @@ export class References {
   readonly #sheet: Sheet;
   readonly #around: Surroundings;
   readonly #secrets = new Set<string>();
+  /** Those of the part that is being read. */
+  #noted: Set<string> | undefined;
 
   constructor(sheet: Sheet, around: Surroundings) {
     this.#sheet = sheet;
@@ -41,12 +43,26 @@ export class References {
 
   /** Longest first, so that none is cut to pieces by one within it. */
   get secrets(): readonly string[] {
-    return [...this.#secrets].sort((a, b) => b.length - a.length);
+    return longestFirst(this.#secrets);
+  }
+
+  /** What is secret of all that `read` refers to, in the same order. */
+  secretsIn<Value>(read: () => Value): { value: Value; secrets: readonly string[] } {
+    const outer = this.#noted;
+    const own = new Set<string>();
+    this.#noted = own;
+    try {
+      return { value: read(), secrets: longestFirst(own) };
+    } finally {
+      this.#noted = outer;
+    }
   }
 
   /** What comes from elsewhere and is secret by its name. */
   note(secret: string): void {
-    if (secret !== '') this.#secrets.add(secret);
+    if (secret === '') return;
+    this.#secrets.add(secret);
+    this.#noted?.add(secret);
   }
 
   /**
@@ -124,6 +140,10 @@ export class References {
     );
     return undefined;
   }
+}
+
+function longestFirst(secrets: ReadonlySet<string>): readonly string[] {
+  return [...secrets].sort((a, b) => b.length - a.length);
 }
 
 /** What is the matter with a file, in words. */

@@ -67,12 +67,13 @@ function problemOf(error: ErrorObject): Found | undefined {
       return parentSchema?.type === undefined
         ? undefined
         : { at, on: 'key', message: `${expected}; ${params.missingProperty} is missing`, wrong: false };
+    case 'anyOf':
     case 'oneOf':
       if (!isJsonObject(data)) return undefined; // Which its type says already.
       return {
         at,
         on: 'key',
-        message: `${expected}, got ${params.passingSchemas === null ? 'neither' : 'both'}`,
+        message: `${expected}, got ${Array.isArray(params.passingSchemas) ? 'both' : 'neither'}`,
         wrong: false,
       };
     case 'dependencies':

@@ -1,9 +1,7 @@
-import type { JsonObject } from '../../core/index.ts';
 import { isSecretName, type References } from './references.ts';
 import { inside, type Sheet } from './sheet.ts';
+import type { Scalar, Texts } from './texts.ts';
 import type { UpstreamTarget } from './types.ts';
-
-type Scalar = string | number | boolean;
 
 /** Where an upstream is, as it stands in the file, checked: what is wrong is not in it. */
 export interface WrittenTarget {
@@ -17,29 +15,19 @@ export interface WrittenTarget {
   forwardAuthorization?: boolean;
 }
 
-/** What a command gets out of the gateway's environment unless the file says it: nothing that could be a secret. As the SDK's. */
-const INHERITED =
-  process.platform === 'win32'
-    ? [
-        ...['APPDATA', 'COMSPEC', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'PATH', 'PATHEXT', 'PROCESSOR_ARCHITECTURE'],
-        ...['PROGRAMDATA', 'PROGRAMFILES', 'PROGRAMFILES(X86)', 'PROGRAMW6432', 'SYSTEMDRIVE', 'SYSTEMROOT', 'TEMP'],
-        ...['USERNAME', 'USERPROFILE', 'WINDIR'],
-      ]
-    : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
-
 /** Parameters of an address that are written in the file. */
 const QUERY = /[?&]([^=&#]+)=[^&#$]/g;
 
 /** An upstream's target; `undefined` after a problem. */
 export class Targets {
+  readonly #texts: Texts;
   readonly #sheet: Sheet;
   readonly #references: References;
-  readonly #env: Readonly<Record<string, string | undefined>>;
 
-  constructor(sheet: Sheet, references: References, env: Readonly<Record<string, string | undefined>>) {
-    this.#sheet = sheet;
-    this.#references = references;
-    this.#env = env;
+  constructor(texts: Texts) {
+    this.#texts = texts;
+    this.#sheet = texts.sheet;
+    this.#references = texts.references;
   }
 
   of(pointer: string, written: WrittenTarget): UpstreamTarget | undefined {
@@ -50,8 +38,9 @@ export class Targets {
   }
 
   #process(pointer: string, written: WrittenTarget): UpstreamTarget | undefined {
-    const env = { ...this.#inherited(written.inheritEnv), ...this.#texts(inside(pointer, 'env'), written.env ?? {}) };
-    const args = this.#list(inside(pointer, 'args'), written.args ?? []);
+    const texts = this.#texts;
+    const env = { ...texts.inherited(written.inheritEnv), ...texts.named(inside(pointer, 'env'), written.env ?? {}) };
+    const args = texts.list(inside(pointer, 'args'), written.args ?? []);
     const cwd = written.cwd === undefined ? undefined : this.#references.path(inside(pointer, 'cwd'), written.cwd);
     const [command, ...first] = this.#command(inside(pointer, 'command'), written);
     if (command === undefined) return undefined;
@@ -63,28 +52,16 @@ export class Targets {
     if (command === undefined) return [];
     if (Array.isArray(command)) {
       if (args !== undefined) this.#sheet.report(pointer, 'expected a program, since there are args, got a list');
-      const [program, ...rest] = this.#list(pointer, command);
-      return program === undefined ? [] : [this.#program(program), ...rest];
+      const [program, ...rest] = this.#texts.list(pointer, command);
+      return program === undefined ? [] : [this.#texts.located(program), ...rest];
     }
-    if (/^[^\s/\\]+\s/.test(command.trim())) {
-      this.#sheet.report(
-        pointer,
-        'expected one program, got several words: write a list, as [npx, -y, some-server], or put the others under args',
-      );
-      return [];
-    }
-    const program = this.#references.expand(pointer, command);
-    return program === undefined ? [] : [this.#program(program)];
-  }
-
-  /** A program in a folder is found from the file; one without is looked for in PATH. */
-  #program(program: string): string {
-    return /^\.\.?[/\\]/.test(program) ? this.#references.resolve(program) : program;
+    const program = this.#texts.program(pointer, command, ', or put the others under args');
+    return program === undefined ? [] : [program];
   }
 
   #remote(pointer: string, written: WrittenTarget): UpstreamTarget | undefined {
     const at = inside(pointer, 'headers');
-    const headers = this.#headers(at, this.#texts(at, written.headers ?? {}));
+    const headers = this.#headers(at, this.#texts.named(at, written.headers ?? {}));
     const forwardAuthorization = written.forwardAuthorization ?? false;
     const own = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
     if (forwardAuthorization && own !== undefined) {
@@ -128,42 +105,5 @@ export class Targets {
       }
     }
     return headers;
-  }
-
-  #inherited(names: readonly (string | undefined)[] = INHERITED): Record<string, string> {
-    const found: Record<string, string> = {};
-    for (const name of names) {
-      const value = name === undefined || !Object.hasOwn(this.#env, name) ? undefined : this.#env[name];
-      // Functions of old shells, which nobody means to pass on.
-      if (name === undefined || value === undefined || value.startsWith('()')) continue;
-      if (isSecretName(name)) this.#references.note(value);
-      Object.defineProperty(found, name, { value, enumerable: true, writable: true, configurable: true });
-    }
-    return found;
-  }
-
-  /** By name; where the name says that it is a secret, only references. */
-  #texts(pointer: string, written: JsonObject | Record<string, Scalar>): Record<string, string> {
-    const entries = Object.keys(written).flatMap((name): [string, string][] => {
-      const at = inside(pointer, name);
-      const text = this.#references.expand(at, this.#written(at, written[name] as Scalar), {
-        secret: isSecretName(name),
-      });
-      return text === undefined ? [] : [[name, text]];
-    });
-    return Object.fromEntries(entries); // Which makes members of its own, whatever they are called.
-  }
-
-  #list(pointer: string, written: readonly (Scalar | undefined)[]): string[] {
-    return written.flatMap((item, at) => {
-      const itemAt = inside(pointer, at);
-      const text = item === undefined ? undefined : this.#references.expand(itemAt, this.#written(itemAt, item));
-      return text === undefined ? [] : [text];
-    });
-  }
-
-  /** A number as it is written: an environment and a command know only texts. */
-  #written(pointer: string, value: Scalar): string {
-    return typeof value === 'string' ? value : (this.#sheet.text(pointer) ?? String(value));
   }
 }

@@ -1,4 +1,6 @@
-import type { FallbackOptions } from '../../engine/index.ts';
+import type { CommandRecipe } from '../../adapters/shell/input/recipe.ts';
+import type { JsonObject } from '../../core/index.ts';
+import type { FallbackOptions, ToolAnnotations } from '../../engine/index.ts';
 
 /** What a gateway reaches. */
 export type UpstreamTarget =
@@ -48,8 +50,45 @@ export interface UpstreamConfig {
   idleAfterMs?: number;
 }
 
+/** A tool of the gateway's own, whatever does its work: always a task where its caller can take one. */
+export interface OwnToolConfig {
+  /** As it is listed and called: `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`. No other tool of its own has it, whatever does its work. */
+  name: string;
+  title?: string;
+  description?: string;
+  /** JSON Schema (2020-12) of an object, as it is listed. */
+  input: JsonObject;
+  annotations?: ToolAnnotations;
+  policy: Omit<ToolPolicy, 'mode' | 'slowAfterMs'>;
+  /** Of what it is given, the values that nobody may read: cut out of output, results and records. */
+  secrets: readonly string[];
+}
+
+/** A command of this machine as a tool. */
+export interface ShellToolConfig extends OwnToolConfig {
+  recipe: CommandRecipe;
+  limits: {
+    /** Wall time after which it is stopped, in milliseconds. @default no limit */
+    timeoutMs?: number;
+    /** Between SIGTERM and SIGKILL, in milliseconds. @default 10_000 */
+    graceMs?: number;
+    /** Of its output, what is kept of the beginning and of the end, in bytes. @default 2 MiB and 48 MiB */
+    headBytes?: number;
+    tailBytes?: number;
+    /** One that writes more is stopped. @default no limit */
+    maxOutputBytes?: number;
+  };
+  /** Exit codes that are no error. @default [0] */
+  okCodes?: readonly number[];
+  /** @default 'text' */
+  output?: 'text' | 'json';
+  /** Read progress out of its output. @default true */
+  progress?: boolean;
+}
+
 export interface GatewayConfig {
   upstreams: readonly UpstreamConfig[];
+  shell?: readonly ShellToolConfig[];
   listen?: { host: string; port: number };
   stateFolder?: string;
   /**

@@ -17,18 +17,26 @@ export interface WrittenUpstream extends WrittenTarget, WrittenPolicy {
 /** No clock counts further. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
 
-/** The upstreams of a file, without those that have a problem. */
+/** The upstreams of a file, without those that have a problem. @param options.alone there are no tools but theirs */
 export function upstreamsOf(
   written: Readonly<Record<string, WrittenUpstream>>,
   targets: Targets,
   sheet: Sheet,
+  { alone }: { alone: boolean },
 ): UpstreamConfig[] {
   const names = Object.keys(written);
   const upstreams = names.flatMap((name): UpstreamConfig[] => {
     const upstream = written[name] as WrittenUpstream;
     const target = targets.of(inside('/upstreams', name), upstream);
     if (target === undefined) return [];
-    const { prefix = names.length > 1 ? `${name}_` : '', allow, deny, idleAfter, firstDraft, tools = {} } = upstream;
+    const {
+      prefix = names.length > 1 || !alone ? `${name}_` : '',
+      allow,
+      deny,
+      idleAfter,
+      firstDraft,
+      tools = {},
+    } = upstream;
     return [
       {
         name,

@@ -64,8 +64,8 @@ describe('the words of a command', () => {
     const refused = 'expected a value that does not begin with "-", which could be read as an option';
     expect(problem(() => words([{ input: 'x' }], { x: '-rf' }))).toBe(`x: ${refused}`);
     expect(problem(() => words([{ input: 'x' }], { x: -1 }))).toBe(`x: ${refused}`);
-    expect(problem(() => words([{ input: 'x' }], { x: ['a', '--'] }))).toBe(`x[1]: ${refused}`);
-    expect(problem(() => words([{ input: 'x', option: '-x' }], { x: ['a', '-b'] }))).toBe(`x[1]: ${refused}`);
+    expect(problem(() => words([{ input: 'x' }], { x: ['a', '--'] }))).toBe(`x.1: ${refused}`);
+    expect(problem(() => words([{ input: 'x', option: '-x' }], { x: ['a', '-b'] }))).toBe(`x.1: ${refused}`);
     expect(words([{ input: 'x', dash: true }], { x: -1 })).toEqual(['--', '-1']);
     expect(words([{ input: 'x', option: '-x', dash: true }], { x: '-b' })).toEqual(['-x', '-b']);
   });
@@ -73,10 +73,10 @@ describe('the words of a command', () => {
   it.each<[WordPart, JsonValue, string]>([
     [{ input: 'x' }, true, 'x: expected a text, a number, or a list of those'],
     [{ input: 'x' }, { a: 1 }, 'x: expected a text, a number, or a list of those'],
-    [{ input: 'x' }, ['a', ['b']], 'x[1]: expected a text, a number, or a list of those'],
+    [{ input: 'x' }, ['a', ['b']], 'x.1: expected a text, a number, or a list of those'],
     [{ input: 'x', flag: '-x' }, 'true', 'x: expected true or false'],
     [{ input: 'x' }, 'a\0b', 'x: expected a text without a NUL character'],
-    [{ input: 'x', option: '-x', join: '=' }, ['a\0b'], 'x[0]: expected a text without a NUL character'],
+    [{ input: 'x', option: '-x', join: '=' }, ['a\0b'], 'x.0: expected a text without a NUL character'],
   ])('are refused where a value cannot be one: %j from %j', (part, value, message) => {
     expect(problem(() => words([part], { x: value }))).toBe(message);
   });
@@ -177,7 +177,7 @@ describe('whatever the input', () => {
           ({ args } = commandOf(recipe(parts, { endOfOptions }), given));
         } catch (error) {
           expect(error).toBeInstanceOf(InputError);
-          expect(Object.keys(given)).toContain((error as InputError).field.replace(/\[\d+\]$/, ''));
+          expect(Object.keys(given)).toContain((error as InputError).field.replace(/\.\d+$/, ''));
           return;
         }
         made += 1;

@@ -37,4 +37,42 @@ upstreams:
     forwardAuthorization: false
     firstDraft: true
 firstDraft: true
+shell:
+  run_tests:
+    title: Tests
+    description: Run the test suite
+    command:
+      - npx
+      - -y
+      - vitest
+      - run
+      - { input: bail, flag: --bail }
+      - { input: grep, option: --testNamePattern, join: "=", dash: true }
+      - { input: files, dash: false }
+    endOfOptions: true
+    input:
+      type: object
+      properties: { bail: { type: boolean }, grep: { type: string }, files: { type: array, items: { type: string } } }
+    stdin: { input: grep }
+    cwd: .
+    env: { CI: 1, TOKEN: "\${env:GITHUB_TOKEN}", CERT: "\${file:cert.pem}", LABEL: { input: grep } }
+    inheritEnv: [PATH]
+    timeout: 30m
+    grace: 5s
+    okCodes: [0, 1]
+    output: json
+    maxOutput: 1GiB
+    keepOutput: { head: 1MiB, tail: 8MiB }
+    progress: false
+    annotations: { title: Tests, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+    ttl: 7d
+    keepResult: 24h
+    concurrency: 2
+    onLost: rerun
+    attempts: 2
+    requireTasks: false
+    fallback: { mode: block }
+  migrate:
+    script: |
+      echo "\${HOME}"
 `;

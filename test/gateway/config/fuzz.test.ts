@@ -60,6 +60,8 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   ),
 }));
 
+const ANYTHING = { properties: { a: { type: 'string' }, task: { type: 'boolean' } } };
+
 describe('whatever is in the file', () => {
   it('is read or told: any text', () => {
     const pieces = fc.oneof(
@@ -77,6 +79,11 @@ describe('whatever is in the file', () => {
     const file = fc.oneof(
       tree,
       upstream.map((members) => ({ upstreams: { a: new Map<string, unknown>([['command', 'a'], ...members]) } })),
+      upstream.map((members) => ({ shell: { a: new Map<string, unknown>([['command', 'a'], ...members]) } })),
+      tree.map((input) => ({ shell: { a: { command: ['a', { input: 'a' }], input } } })),
+      fc
+        .array(tree, { maxLength: 3 })
+        .map((words) => ({ shell: { a: { command: ['a', ...words], input: ANYTHING } } })),
       fc.tuple(key, tree).map(
         ([name, value]) =>
           new Map<string, unknown>([
@@ -144,6 +151,7 @@ describe('whatever is in the file', () => {
       `url: "https://u:${secret}@x/"`,
       `url: "https://x/?token=${secret}"`,
       `url: "${secret}"`,
+      `command: [a, { input: x, flag: ["${secret}"] }, ["${secret}"]]`,
       'env: { A: "$'.concat('{env:CI_TOKEN}", B: "$', '{env:NOPE}" }'),
       'url: "http://$'.concat('{env:GITHUB_TOKEN}@x"'),
     );

@@ -102,6 +102,74 @@ describe('a configuration', () => {
           firstDraft: true,
         },
       ],
+      shell: [
+        {
+          name: 'run_tests',
+          title: 'Tests',
+          description: 'Run the test suite',
+          input: {
+            type: 'object',
+            properties: {
+              bail: { type: 'boolean' },
+              grep: { type: 'string' },
+              files: { type: 'array', items: { type: 'string' } },
+            },
+            additionalProperties: false,
+          },
+          annotations: {
+            title: 'Tests',
+            readOnlyHint: true,
+            destructiveHint: false,
+            idempotentHint: true,
+            openWorldHint: false,
+          },
+          policy: {
+            ttlMs: 604_800_000,
+            keepResultMs: 86_400_000,
+            concurrency: 2,
+            onLost: 'rerun',
+            maxAttempts: 2,
+            support: 'optional',
+            fallback: { mode: 'block' },
+          },
+          secrets: ['the certificate', 'ghp_1'],
+          recipe: {
+            file: 'npx',
+            args: [
+              ...['-y', 'vitest', 'run', { input: 'bail', flag: '--bail' }],
+              { input: 'grep', option: '--testNamePattern', join: '=', dash: true },
+              { input: 'files', dash: false },
+            ],
+            endOfOptions: true,
+            cwd: folder,
+            env: { PATH: '/bin', CI: '1', TOKEN: 'ghp_1', CERT: 'the certificate', LABEL: { input: 'grep' } },
+            stdin: { input: 'grep' },
+          },
+          limits: {
+            timeoutMs: 1_800_000,
+            graceMs: 5_000,
+            headBytes: 1_048_576,
+            tailBytes: 8_388_608,
+            maxOutputBytes: 1_073_741_824,
+          },
+          okCodes: [0, 1],
+          output: 'json',
+          progress: false,
+        },
+        {
+          name: 'migrate',
+          input: { type: 'object', properties: {}, additionalProperties: false },
+          policy: {},
+          secrets: [],
+          recipe: {
+            file: '/bin/sh',
+            args: ['-c', 'echo "${HOME}"\n'],
+            cwd: folder,
+            env: { PATH: '/bin', HOME: '/home/me' },
+          },
+          limits: {},
+        },
+      ],
     });
     expect(secrets).toEqual([TOKEN, 'the certificate', 'ghp_1']);
   });
@@ -196,9 +264,9 @@ const DURATION = 'expected a duration, such as 500ms, 10s, 5m, 1h or 7d';
 
 describe('what is wrong is told with line, column and field', () => {
   const cases: readonly [string, string, ...string[]][] = [
-    ['an empty file', '', '1:1: expected a mapping with upstreams, got nothing'],
-    ['a text', 'hello', '1:1: expected a mapping with upstreams, got "hello"'],
-    ['no upstreams', 'state: x', '1:1: expected a mapping with upstreams; upstreams is missing'],
+    ['an empty file', '', '1:1: expected a mapping with upstreams or shell, got nothing'],
+    ['a text', 'hello', '1:1: expected a mapping with upstreams or shell, got "hello"'],
+    ['no upstreams', 'state: x', '1:1: expected a mapping with upstreams or shell, got neither'],
     [
       'upstreams without any',
       'upstreams: {}',
@@ -214,12 +282,12 @@ describe('what is wrong is told with line, column and field', () => {
     [
       'a key that is nowhere',
       'upstreams: { a: { command: a } }\ncolour: red',
-      '2:1: colour: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams',
+      '2:1: colour: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell',
     ],
     [
       'a prototype',
       'upstreams: { a: { command: a } }\n__proto__: { x: 1 }',
-      '2:1: __proto__: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams',
+      '2:1: __proto__: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell',
     ],
     [
       'a name of an upstream',

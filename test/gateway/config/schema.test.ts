@@ -31,6 +31,8 @@ function loads(text: string): boolean {
 const upstream = (members: string): string => `upstreams: { a: { command: a, ${members} } }`;
 const remote = (members: string): string => `upstreams: { a: { url: "https://example.com/mcp", ${members} } }`;
 
+const shell = (members: string): string => `shell: { a: { command: a, ${members} } }`;
+
 const good = [
   complete.replaceAll(/\$\{file:[^}]*\}/g, '${env:GITHUB_TOKEN}'),
   upstream(''),
@@ -44,6 +46,10 @@ const good = [
   upstream('timeout: 500ms, fallback: { detachAfter: 0s }'),
   upstream('tools: { "*": {} }, allow: [], env: {}, inheritEnv: []'),
   remote('headers: { X-Version: 2 }, forwardAuthorization: true'),
+  shell(''),
+  'shell: { a: { script: "echo hello" } }',
+  'shell: { a: { command: [a, 1, true, { input: x }], input: { properties: { x: { type: string } } } } }',
+  shell('env: {}, input: {}, annotations: {}, keepOutput: {}, okCodes: [255], fallback: {}'),
 ];
 
 const bad = [
@@ -94,6 +100,30 @@ const bad = [
   'upstreams: { a: { command: [] } }',
   'upstreams: { a: { command: "" } }',
   'upstreams: { a: { url: "example.com" } }',
+  'shell: {}',
+  'shell: { a: }',
+  'shell: { a: {} }',
+  'shell: { _a: { command: a } }',
+  'shell: { "a b": { command: a } }',
+  'shell: { a: { command: [] } }',
+  'shell: { a: { command: [a, [b]] } }',
+  'shell: { a: { command: [a, { flag: x }] } }',
+  'shell: { a: { command: [a, { input: x, flag: y, option: z }] } }',
+  'shell: { a: { command: [a, { input: x, join: "=" }] } }',
+  'shell: { a: { command: [a, { input: "" }] } }',
+  'shell: { a: { script: a, endOfOptions: false } }',
+  shell('script: a'),
+  shell('mode: direct'),
+  shell('input: []'),
+  shell('env: { A: [x] }'),
+  shell('env: { A: { inputs: x } }'),
+  shell('stdin: x'),
+  shell('okCodes: []'),
+  shell('okCodes: [256]'),
+  shell('output: yaml'),
+  shell('keepOutput: 1MiB'),
+  shell('annotations: { readonly: true }'),
+  shell('progress: 1'),
 ];
 
 describe('the schema for editors', () => {

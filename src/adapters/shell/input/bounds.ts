@@ -34,7 +34,7 @@ export function checkSize(all: readonly Sized[], bounds: Bounds): void {
     const bytes = Buffer.byteLength(text);
     total += bytes + OVERHEAD;
     if (field === undefined) continue;
-    const whole = field.replace(/\[\d+\]$/, '');
+    const whole = field.replace(/\.\d+$/, '');
     byField.set(whole, (byField.get(whole) ?? 0) + bytes + OVERHEAD);
     if (bytes > bounds.word) {
       throw new InputError(field, `expected at most ${bounds.word} bytes in a word, got ${bytes}; ${INSTEAD}`);

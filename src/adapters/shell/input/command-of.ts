@@ -112,7 +112,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 
 function itemsOf(value: JsonValue, field: string): { item: JsonValue; field: string }[] {
   if (!Array.isArray(value)) return [{ item: value, field }];
-  return value.map((item, at) => ({ item, field: `${field}[${at}]` }));
+  return value.map((item, at) => ({ item, field: `${field}.${at}` }));
 }
 
 /** Of the input's own: what all objects have is none of it. */

@@ -44,6 +44,6 @@ export interface OptionPart extends InputPart {
 }
 
 /** Whether its values stand alone, where `-` would make an option of one. */
-export function isPositional(part: WordPart): part is PositionalPart {
+export function isPositional(part: WordPart): boolean {
   return typeof part !== 'string' && !('flag' in part) && !('option' in part);
 }
