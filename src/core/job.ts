@@ -27,6 +27,10 @@ export interface JobCaps {
    * `concurrency` limit how many run at once. Without, long waits give the slot back. @default false
    */
   keepsSlot?: boolean;
+  /**
+   * A job needs nothing of this process: one that stops hands it over at once, instead of giving it time to finish. @default false
+   */
+  survives?: boolean;
 }
 
 /** Whose job it is, and what the adapter may use meanwhile. */

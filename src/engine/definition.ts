@@ -23,6 +23,8 @@ export interface Definition {
   strict: boolean;
   /** Runs it on the request's own arguments; what it returns is the request's result, what it throws its error. */
   run(input: JsonValue, context: TaskContext): Promise<JsonObject>;
+  /** Its work needs nothing of this process: one that stops does not wait for it. */
+  handsOver?: boolean;
   /** Its work goes on elsewhere: what is to be done for that of a task which ended without it. */
   jobOf?(ended: EndedTask): Promise<KeptJob | undefined>;
 }

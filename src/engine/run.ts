@@ -217,6 +217,10 @@ export class Run implements RunControl {
     this.#interrupt('lost');
   }
 
+  get handsOver(): boolean {
+    return this.#definition.handsOver === true;
+  }
+
   /** Gives the task back so that another worker, or a later run, goes on with it. */
   release(): void {
     this.#interrupt('released');

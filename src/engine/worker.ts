@@ -134,6 +134,7 @@ export class Worker {
     this.#stopping = true;
     await this.#takingDone;
     await this.#promised.none(); // Tasks that are being created for a slot of ours.
+    for (const run of this.#runs.values()) if (run.handsOver) run.release();
     if (drainMs > 0) await Promise.race([this.#allConcluded(), this.#after(drainMs)]);
     for (const run of this.#runs.values()) run.release();
     await this.#allConcluded();

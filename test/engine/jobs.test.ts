@@ -533,4 +533,14 @@ describe('a job that uses up its own machine', () => {
     for (let n = 0; n < 20; n += 1) await wait(here, 10_000);
     expect(here.service.count('start')).toBe(2);
   });
+
+  it('is handed over at once by a process that stops, where it needs nothing of it', async () => {
+    const here = site({ caps: { survives: true, idempotentStart: true } });
+    await start(here.tasks, 'build', {});
+    await here.service.until('poll');
+    await settle();
+    await here.tasks.close({ drainMs: 60_000 }); // The clock stands still: it waits for nothing.
+    expect(here.service.job().snapshot).toEqual({ state: 'working' });
+    expect(here.service.count('cancel')).toBe(0);
+  });
 });

@@ -55,7 +55,15 @@ export function shellTool<Args>(options: ShellToolOptions<Args>): JobAdapter<Arg
 
   return {
     kind: 'shell',
-    caps: { cancel: 'force', logs: 'live', input: true, push: true, idempotentStart: true, keepsSlot: true },
+    caps: {
+      cancel: 'force',
+      logs: 'live',
+      input: true,
+      push: true,
+      idempotentStart: true,
+      keepsSlot: true,
+      survives: true,
+    },
     refOf: ({ idempotencyKey }) => idempotencyKey,
     async start(args, context) {
       const key = context.idempotencyKey;

@@ -87,6 +87,7 @@ export function defineJobTool<Args, Ref extends JsonValue>(
         if (jobs === MAX_JOBS || again === undefined || !(await again(end, context))) return outcomeOf(end, options);
       }
     },
+    handsOver: adapter.caps.survives === true,
     jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
   });
 }
