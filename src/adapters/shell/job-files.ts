@@ -70,6 +70,8 @@ export interface RunnerRecord {
 /** How often a runner shows that it lives, to those who cannot see its process. */
 export const BEAT_MS = 5_000;
 const MISSED_BEATS_MS = 6 * BEAT_MS;
+/** More than an end takes. */
+const ROOM_BYTES = 64 * 1024;
 
 /**
  * The files by which a job's runner and whoever watches over it know of each other. Each is whole or not there. Neither needs the
@@ -121,6 +123,15 @@ export class JobFiles {
   beat(): void {
     const now = new Date();
     utimesSync(this.path('runner.json'), now, now);
+  }
+
+  /** Keeps room on the disk, so that the end can be written to one that is full by then. */
+  reserve(): void {
+    writeFileSync(this.path('room'), Buffer.alloc(ROOM_BYTES), { mode: 0o600 });
+  }
+
+  useReserve(): void {
+    rmSync(this.path('room'), { force: true });
   }
 
   /** Whether its runner has shown lately that it lives. By the clock of the disk, which both write. */

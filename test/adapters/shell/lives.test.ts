@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { identify, isAlive, type ProcessIdentity } from '../../../src/adapters/processes/process-table.ts';
@@ -169,6 +169,36 @@ describe.skipIf(process.platform !== 'linux')('a command and those who watch ove
     const old = new Date(Date.now() - 120_000);
     utimesSync(file, old, old);
     expect(await adapterIn(folder).find?.({ sh: '' }, context)).toBe(ref);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('goes on with a full disk, and its end is told', async ({ skip }) => {
+    const folder = join(jobsFolder(), 'small');
+    mkdirSync(folder);
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).status;
+    skip(mounted !== 0, 'mounting a small tmpfs is not permitted here');
+    onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+    const adapter = adapterIn(folder);
+    const { ref } = await begin(adapter, folder, {
+      node: `process.stdout.write('x'.repeat(99).concat('\\n').repeat(30_000)); process.exitCode = 5`,
+    });
+    const end = await endOfJob(adapter, ref);
+    expect(end).toMatchObject({ result: { structuredContent: { exitCode: 5, stdoutBytes: 3_000_000 } } });
+    const lines = (await logOf(adapter, ref)).length;
+    expect(lines).toBeGreaterThan(100);
+    expect(lines).toBeLessThan(10_000);
+    expect(readFileSync(join(folder, ref, 'runner.err'), 'utf8')).toMatch(
+      /^(longcall: output could not be written and is left out: .*ENOSPC.*\n)?/,
+    );
+  });
+
+  it('ends when somebody takes its folder away: nobody could find it any more', async () => {
+    const folder = jobsFolder();
+    const adapter = adapterIn(folder);
+    const { ref } = await begin(adapter, folder, { node: FOREVER });
+    const { runner } = runnerOf(folder, ref);
+    rmSync(join(folder, ref), { recursive: true });
+    while (isAlive(runner as ProcessIdentity)) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(started(folder)).toEqual([]);
   });
 
   it('never starts where it was cancelled before', async () => {

@@ -11,6 +11,7 @@ import {
   type Timer,
 } from '../../../core/index.ts';
 import type { JobFiles } from '../job-files.ts';
+import { note } from './note.ts';
 import type { Standing } from './standing.ts';
 
 const PATH = '/ask';
@@ -90,7 +91,7 @@ export class Asking {
     this.#serve(request, response).catch((error: unknown) => {
       const status = error instanceof Refused ? error.status : 500;
       const message = error instanceof Refused ? error.message : 'the question could not be asked';
-      if (!(error instanceof Refused)) process.stderr.write(`longcall: ${String(error)}\n`);
+      if (!(error instanceof Refused)) note(String(error));
       if (!response.headersSent)
         response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
       response.end(`${JSON.stringify({ error: message })}\n`);

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { segmentPath } from '../log-segments.ts';
+import { note } from './note.ts';
 
 interface Limits {
   headBytes: number;
@@ -30,6 +31,7 @@ export class LogFiles {
   readonly #tail: Kept[] = [];
   #open: Opened | undefined;
   #position = 0;
+  #told = false;
 
   constructor(folder: string, limits: Limits) {
     this.#folder = folder;
@@ -72,7 +74,7 @@ export class LogFiles {
     try {
       if (open !== undefined) writeAll(open.fd, frames);
     } catch (error) {
-      if (!isFull(error)) throw error;
+      this.#leftOut(error);
       this.#leave(open);
     }
     this.#position += frames.length;
@@ -89,7 +91,7 @@ export class LogFiles {
     try {
       this.#open = { fd: openSync(kept.path, 'wx', 0o600), kept, isHead: this.#position === 0 };
     } catch (error) {
-      if (!isFull(error)) throw error;
+      this.#leftOut(error);
       return undefined;
     }
     if (!this.#open.isHead) this.#tail.push(kept);
@@ -108,6 +110,12 @@ export class LogFiles {
     }
   }
 
+  /** For operators, once: a command is not to suffer from where its output is kept. */
+  #leftOut(error: unknown): void {
+    if (!this.#told) note(`output could not be written and is left out: ${String(error)}`);
+    this.#told = true;
+  }
+
   /** Takes half a frame away; what comes next is a piece of its own. */
   #leave(open: Opened | undefined): void {
     if (open === undefined) return;
@@ -118,8 +126,4 @@ export class LogFiles {
 
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
-}
-
-function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -5,6 +5,7 @@ import { BEAT_MS, type JobExit, type JobFiles, type StopCause } from '../job-fil
 import { Asking } from './asking.ts';
 import { Command } from './command.ts';
 import { LogFiles } from './log-files.ts';
+import { note } from './note.ts';
 import type { RunnerOrder } from './order.ts';
 import { Output } from './output.ts';
 import { Standing } from './standing.ts';
@@ -50,13 +51,14 @@ class Job {
     process.on('SIGTERM', () => (this.#files.isCancelled ? this.#stop('cancel') : this.#stop('stopped')));
     const watching = watched(this.#files.folder, () => this.#look());
     const looking = setInterval(() => this.#look(), LOOK_MS);
-    const beating = setInterval(() => this.#files.beat(), BEAT_MS);
+    const beating = setInterval(() => this.#beat(), BEAT_MS);
+    // Whatever it is: nobody would be there to end the command.
+    process.on('uncaughtException', (error) => void this.#fail(error));
     try {
+      this.#files.reserve();
       await this.#keep(await this.#end(begun));
     } catch (error) {
-      this.#command?.end(); // Nobody would be there to end it.
-      await this.#command?.quiet();
-      throw error;
+      await this.#fail(error);
     } finally {
       this.#asking.close();
       this.#standing.end();
@@ -122,6 +124,19 @@ class Job {
     };
   }
 
+  async #fail(error: unknown): Promise<void> {
+    note(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    this.#command?.end();
+    await this.#command?.quiet();
+    process.exit(1);
+  }
+
+  #beat(): void {
+    // Without its folder nobody finds it any more, nor can anybody cancel it.
+    if (this.#files.exists) this.#files.beat();
+    else this.#stop('stopped');
+  }
+
   #look(): void {
     if (this.#files.isCancelled) this.#stop('cancel');
     this.#asking.look();
@@ -142,7 +157,8 @@ class Job {
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         if (code === 'ENOENT') return; // The folder is gone: nobody wants to know.
-        process.stderr.write(`longcall: the end of the job could not be written (${code}); trying again\n`);
+        this.#files.useReserve();
+        note(`the end of the job could not be written (${code}); trying again`);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Question, Timer } from '../../../core/index.ts';
 import type { JobFiles, SeenProgress } from '../job-files.ts';
+import { note } from './note.ts';
 
 /** Progress is told so often at most. */
 const TELL_MS = 250;
@@ -59,7 +60,7 @@ export class Standing {
       };
     } catch (error) {
       // A full disk. What is asked has to be told all the same, once there is room.
-      process.stderr.write(`longcall: how the job stands could not be written: ${String(error)}\n`);
+      note(`how the job stands could not be written: ${String(error)}`);
       this.#timer ??= this.#clock.setTimer(1_000, () => {
         this.#timer = undefined;
         this.#tell();
