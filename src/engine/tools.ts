@@ -59,10 +59,14 @@ export interface PrepareRequest {
   signal: AbortSignal;
 }
 
-/** `respond` answers the call at once and creates no task; otherwise the task is created, with `prepared` in it. */
+/**
+ * `respond` answers the call at once and creates no task; `problem` refuses its arguments, as the tool's schema would, in words that
+ * name the field; otherwise the task is created, with `prepared` in it.
+ */
 export type Prepared =
-  | { respond: object; prepared?: undefined }
-  | { respond?: undefined; prepared?: JsonValue }
+  | { respond: object; problem?: undefined; prepared?: undefined }
+  | { problem: string; respond?: undefined; prepared?: undefined }
+  | { respond?: undefined; problem?: undefined; prepared?: JsonValue }
   | undefined;
 
 export interface ToolTaskOptions<Args = unknown> extends TaskOptions {

@@ -54,10 +54,7 @@ export async function callTool(
     fallback: limits.how,
   });
   if (face.face === 'refused') return refuse(face.error, ctx, parts);
-  // In the words of the SDK, which had to let them pass.
-  if (args.problem !== undefined) {
-    return failure(`Input validation error: Invalid arguments for tool ${tool.name}: ${args.problem}`);
-  }
+  if (args.problem !== undefined) return invalidArguments(tool, args.problem, face, ctx, parts);
   if (v26.hasRound(ctx.mcpReq._meta)) return continueRound(tool, caller, limits, ctx, parts);
   let prepared: Prepared;
   try {
@@ -73,6 +70,7 @@ export async function callTool(
     if (chosen !== undefined) return refuse(chosen, ctx, parts);
     throw error; // The SDK makes it a failure the model can read.
   }
+  if (prepared?.problem !== undefined) return invalidArguments(tool, prepared.problem, face, ctx, parts);
   if (prepared?.respond !== undefined) {
     return v26.immediateAnswer(prepared.respond as JsonObject) as unknown as Answer;
   }
@@ -86,6 +84,20 @@ export async function callTool(
   if (face.face === 'fallback') return serveFallback(call, caller, limits, ctx, parts);
   if (face.revision === v16.REVISION) return serveFirstDraft(call, caller, ctx, parts);
   return handle(call, face.revision, ctx, parts);
+}
+
+/** In the words of the SDK, which had to let them pass. */
+function invalidArguments(
+  { name }: RegisteredTaskTool,
+  problem: string,
+  face: CallFace,
+  ctx: ServerContext,
+  parts: ServingParts,
+): Answer {
+  const words = `Input validation error: Invalid arguments for tool ${parts.shownAs(name) ?? name}: ${problem}`;
+  // Who asked for a task, in a session, takes nothing but a task or an error: the words of a result would be lost.
+  const asked = face.face === 'handle' && face.revision !== v26.REVISION;
+  return asked ? refuse(v25.invalidParams(words), ctx, parts) : failure(words);
 }
 
 /** A call, as far as it is not the tool's. */

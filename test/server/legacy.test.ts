@@ -83,7 +83,7 @@ describe('a session of 2025-11-25', () => {
       const { error } = await peer.call('optional', { n: 1 }, { task });
       expect({ task, code: error?.code }).toEqual({ task, code: -32602 });
     }
-    expect((await peer.call('optional', { n: 'one' }, { task: {} })).result).toMatchObject({ isError: true });
+    expect((await peer.call('optional', { n: 'one' }, { task: {} })).error).toMatchObject({ code: -32602 });
     expect((await peer.send('tasks/list')).result['tasks']).toEqual([]);
   });
 
