@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { openTaskClient, type TaskClient } from '../client/index.ts';
 import {
@@ -22,12 +22,16 @@ import { serveTaskStdio, serveTaskStream } from '../server/stdio.ts';
 import { type AnnouncingServer, serveFactory } from '../server/task-server.ts';
 import { sqliteStore } from '../store/index.ts';
 import { type ClientSeen, ClientsSeen } from './clients-seen.ts';
+import type { ConfigChanges } from './config/diff.ts';
 import type { GatewayConfig, UpstreamConfig } from './config/types.ts';
 import { KnownTools } from './known-tools.ts';
 import type { Lane } from './lanes/lane.ts';
 import type { LaneUser } from './lanes/lanes.ts';
 import { reach } from './lanes/reach.ts';
-import { OpenUpstreams, type Reloaded } from './open-upstreams.ts';
+import { OpenUpstreams } from './open-upstreams.ts';
+import type { OwnTool } from './own/own-tool.ts';
+import { OwnTools } from './own/own-tools.ts';
+import { shellKind, shellOwnTool } from './own/shell-own-tool.ts';
 import { type Behind, viewOf } from './relay/view.ts';
 import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
@@ -52,6 +56,11 @@ export interface GatewayStatus {
   /** Clients that were here since the gateway was opened. */
   clients: ClientSeen[];
   openTasks: number;
+}
+
+/** What became of the upstreams, and of the tools of the gateway's own. */
+export interface Reloaded extends ConfigChanges {
+  tools: ConfigChanges;
 }
 
 const INFO = { name: 'longcall-gateway', version: '0.1.0' };
@@ -103,6 +112,7 @@ export class Gateway implements AsyncDisposable {
   readonly #parts: GatewayParts;
   readonly #known: KnownTools;
   readonly #upstreams: OpenUpstreams;
+  readonly #own: OwnTools;
   readonly #clients: ClientsSeen;
   readonly #servers: AnnouncingServer[] = [];
   readonly #connections = new Map<FrontConnection, Set<Lane>>();
@@ -117,6 +127,10 @@ export class Gateway implements AsyncDisposable {
     this.#clients = new ClientsSeen(parts.clock);
     this.#known = new KnownTools(join(parts.stateFolder, 'tools.json'), parts.logger);
     this.#upstreams = new OpenUpstreams((config) => this.#made(config), parts.logger);
+    const { tasks, logger } = parts;
+    this.#own = new OwnTools({ tasks, logger, kinds: [shellKind(this.#jobs)] });
+    this.#own.set(this.#ownOf(parts.config));
+    this.#own.resume(parts.open);
     this.#upstreams.set(parts.config.upstreams);
     this.#tidy();
   }
@@ -158,8 +172,11 @@ export class Gateway implements AsyncDisposable {
   /** Serves what this says from now on. Tasks that were begun go on as they were begun. */
   async reload(config: GatewayConfig): Promise<Reloaded> {
     this.#config = config;
-    const done = this.#upstreams.set(config.upstreams);
-    if (done.added.length + done.removed.length + done.changed.length > 0) this.#announceAll(TOOLS_CHANGED);
+    const done = { ...this.#upstreams.set(config.upstreams), tools: this.#own.set(this.#ownOf(config)) };
+    const differs = ({ added, removed, changed }: ConfigChanges): boolean => {
+      return added.length + removed.length + changed.length > 0;
+    };
+    if (differs(done) || differs(done.tools)) this.#announceAll(TOOLS_CHANGED);
     await this.#endUnused();
     return done;
   }
@@ -182,6 +199,7 @@ export class Gateway implements AsyncDisposable {
   async busy(): Promise<boolean> {
     if (this.#upstreams.all.some((upstream) => this.#isOpen(upstream))) return true;
     const open = [...(await this.#parts.taskTools.open())];
+    if (open.some((name) => this.#own.owns(name))) return true;
     return this.#upstreams.all.some((upstream) => open.some((name) => upstream.shownAs(name) !== undefined));
   }
 
@@ -221,6 +239,15 @@ export class Gateway implements AsyncDisposable {
     return upstream;
   }
 
+  /** Where the jobs of its own tools are. */
+  get #jobs(): string {
+    return resolve(this.#parts.stateFolder, 'jobs');
+  }
+
+  #ownOf({ shell = [] }: GatewayConfig): OwnTool[] {
+    return shell.map((config) => shellOwnTool(config, this.#jobs));
+  }
+
   #serving(): Pick<InnerOptions, 'firstDraft' | 'inlineWithinMs'> {
     return {
       firstDraft: this.#config.firstDraft ?? false,
@@ -230,10 +257,11 @@ export class Gateway implements AsyncDisposable {
 
   #front(names?: readonly string[]): FrontServer {
     const seen = (): readonly Upstream[] => this.#seen(names);
+    const own = names === undefined ? this.#own : undefined; // Who sees some upstreams sees nothing else.
     const front: Front = {
-      view: (asker) => this.#view(asker, seen()),
-      shownAs: (task) => seen().flatMap((upstream) => upstream.shownAs(task) ?? [])[0],
-      keyed: (name) => seen().some((upstream) => upstream.keyed(name)),
+      view: (asker) => this.#view(asker, seen(), own),
+      shownAs: (task) => own?.shownAs(task) ?? seen().flatMap((upstream) => upstream.shownAs(task) ?? [])[0],
+      keyed: (name) => own?.has(name) === true || seen().some((upstream) => upstream.keyed(name)),
       left: (connection) => this.#left(connection),
       notified: (method, caller) => {
         for (const upstream of seen()) upstream.lanes.tell(caller, method);
@@ -280,7 +308,7 @@ export class Gateway implements AsyncDisposable {
     return () => void began.then(leave, () => {}); // Told when it began.
   }
 
-  async #view(asker: FrontAsker, seen: readonly Upstream[]): Promise<FrontView> {
+  async #view(asker: FrontAsker, seen: readonly Upstream[], own: OwnTools | undefined): Promise<FrontView> {
     this.#clients.saw(asker);
     const looks = await Promise.allSettled(seen.map((upstream) => this.#behind(upstream, asker)));
     const there: Behind[] = [];
@@ -293,9 +321,11 @@ export class Gateway implements AsyncDisposable {
         this.#parts.logger.warn({ upstream, error: look.reason }, 'an upstream cannot be reached');
       }
     }
+    const alone = own?.some !== true;
     // One of several that is not there is left out; the only one is missed.
-    if (there.length === 0 && failed !== undefined) throw unreachable(failed, seen);
-    return viewOf(there, { single: seen.length === 1 });
+    if (there.length === 0 && failed !== undefined && alone) throw unreachable(failed, seen);
+    const view = viewOf(there, { single: seen.length === 1 && alone });
+    return own === undefined ? view : { ...view, tools: own.beside(view.tools) };
   }
 
   async #behind(upstream: Upstream, asker: FrontAsker): Promise<Behind> {

@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../core/index.ts';
+import { type ConfigChanges, diffByName } from './config/diff.ts';
 import type { UpstreamConfig } from './config/types.ts';
 import type { Upstream } from './upstream.ts';
-
-export interface Reloaded {
-  added: string[];
-  removed: string[];
-  changed: string[];
-  kept: string[];
-}
 
 /** Upstreams by name: those that are served, and those that are only left for what was begun with them. */
 export class OpenUpstreams {
@@ -36,22 +30,14 @@ export class OpenUpstreams {
   }
 
   /** Serves these, and no others. What was begun with the others goes on. */
-  set(configs: readonly UpstreamConfig[]): Reloaded {
-    const done: Reloaded = { added: [], removed: [], changed: [], kept: [] };
-    const wanted = new Map(configs.map((config) => [config.name, config]));
-    for (const [name, upstream] of this.#served) {
-      const config = wanted.get(name);
-      if (config !== undefined && isDeepStrictEqual(config, upstream.config)) done.kept.push(name);
-      else {
-        (config === undefined ? done.removed : done.changed).push(name);
-        this.#leave(name, upstream);
-      }
+  set(configs: readonly UpstreamConfig[]): ConfigChanges {
+    const before = this.served.map(({ config }) => config);
+    const done = diffByName(before, configs);
+    for (const name of [...done.removed, ...done.changed]) {
+      const upstream = this.#served.get(name);
+      if (upstream !== undefined) this.#leave(name, upstream);
     }
-    for (const [name, config] of wanted) {
-      if (this.#served.has(name)) continue;
-      if (!done.changed.includes(name)) done.added.push(name);
-      this.#served.set(name, this.#make(config));
-    }
+    for (const config of configs) if (!this.#served.has(config.name)) this.#served.set(config.name, this.#make(config));
     return done;
   }
 

@@ -13,8 +13,8 @@ import type { TaskContext, Tasks } from '../engine/index.ts';
 import { pagesNeeded } from '../wire/relayed.ts';
 import type { ToolPolicy } from './config/types.ts';
 
-/** Arguments as they come: it is for the upstream to say what is wrong with them. */
-const ANYTHING: StandardSchema<JsonObject, JsonObject> = {
+/** Arguments as they come: it is for others to say what is wrong with them. */
+export const ANYTHING: StandardSchema<JsonObject, JsonObject> = {
   '~standard': {
     version: 1,
     vendor: 'longcall',

@@ -279,7 +279,8 @@ describe('rules', () => {
     const done = await gateway.reload({
       upstreams: [upstream(plain.target, { name: 'other', policy: { mode: 'direct' } })],
     });
-    expect(done).toEqual({ added: ['other'], removed: ['up'], changed: [], kept: [] });
+    expect(done).toMatchObject({ added: ['other'], removed: ['up'], changed: [], kept: [] });
+    expect(done.tools).toEqual({ added: [], removed: [], changed: [], kept: [] });
     gate.resolve();
     expect(words(await call.result())).toBe('done, call 1');
   });

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { UpstreamConfig } from './types.ts';
 
-/** What became of the upstreams of a configuration, by name. */
-export interface UpstreamChanges {
+/** What became of the parts of a configuration that have names. */
+export interface ConfigChanges {
   added: string[];
   removed: string[];
   changed: string[];
@@ -10,11 +9,14 @@ export interface UpstreamChanges {
 }
 
 /** How one configuration differs from the one before it: in whatever counts, not in how it is written. */
-export function diffUpstreams(before: readonly UpstreamConfig[], after: readonly UpstreamConfig[]): UpstreamChanges {
-  const old = new Map(before.map((upstream) => [upstream.name, upstream]));
+export function diffByName<Part extends { name: string }>(
+  before: readonly Part[],
+  after: readonly Part[],
+): ConfigChanges {
+  const old = new Map(before.map((part) => [part.name, part]));
   const now = new Set(after.map(({ name }) => name));
-  const names = (is: (upstream: UpstreamConfig, was: UpstreamConfig | undefined) => boolean): string[] =>
-    after.filter((upstream) => is(upstream, old.get(upstream.name))).map(({ name }) => name);
+  const names = (is: (part: Part, was: Part | undefined) => boolean): string[] =>
+    after.filter((part) => is(part, old.get(part.name))).map(({ name }) => name);
   return {
     added: names((_is, was) => was === undefined),
     removed: before.map(({ name }) => name).filter((name) => !now.has(name)),

@@ -1,3 +1,4 @@
+import type { ShellLimits } from '../../adapters/index.ts';
 import type { CommandRecipe } from '../../adapters/shell/input/recipe.ts';
 import type { JsonObject } from '../../core/index.ts';
 import type { FallbackOptions, ToolAnnotations } from '../../engine/index.ts';
@@ -67,17 +68,7 @@ export interface OwnToolConfig {
 /** A command of this machine as a tool. */
 export interface ShellToolConfig extends OwnToolConfig {
   recipe: CommandRecipe;
-  limits: {
-    /** Wall time after which it is stopped, in milliseconds. @default no limit */
-    timeoutMs?: number;
-    /** Between SIGTERM and SIGKILL, in milliseconds. @default 10_000 */
-    graceMs?: number;
-    /** Of its output, what is kept of the beginning and of the end, in bytes. @default 2 MiB and 48 MiB */
-    headBytes?: number;
-    tailBytes?: number;
-    /** One that writes more is stopped. @default no limit */
-    maxOutputBytes?: number;
-  };
+  limits: ShellLimits;
   /** Exit codes that are no error. @default [0] */
   okCodes?: readonly number[];
   /** @default 'text' */

@@ -1,16 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/index.ts';
+import type { ShellCommand } from '../options.ts';
 import { type Bounds, boundsOf, checkSize, type Sized } from './bounds.ts';
 import { InputError } from './input-error.ts';
 import { type CommandRecipe, isPositional, type OptionPart, type PositionalPart, type WordPart } from './recipe.ts';
-
-/** What is run for one call. */
-export interface RecipeCommand {
-  file: string;
-  args: string[];
-  cwd?: string;
-  env: Record<string, string>;
-  stdin?: string;
-}
 
 const END_OF_OPTIONS = '--';
 
@@ -23,7 +15,7 @@ export function commandOf(
   recipe: CommandRecipe,
   input: JsonObject,
   bounds: Bounds = boundsOf(process.platform),
-): RecipeCommand {
+): ShellCommand {
   const { file, cwd } = recipe;
   const args = wordsOf(recipe, input);
   const env = variablesOf(recipe, input);
