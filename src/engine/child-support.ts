@@ -23,8 +23,8 @@ export interface ChildSupport {
   recorded(key: string): JsonValue | undefined;
   /** Resolves once it is on disk. A key has one record. */
   record(key: string, name: string, value: JsonValue): Promise<void>;
-  /** How far something is: lazily, in the place of what was kept under the key before. */
-  keep(key: string, name: string, value: JsonValue): Promise<void>;
+  /** How far something is, in the place of what was kept under the key before: lazily, unless `durable`. */
+  keep(key: string, name: string, value: JsonValue, options?: { durable?: boolean }): Promise<void>;
   /** Resolves when what was logged and said so far is written, or could not be. */
   written(): Promise<void>;
   /** Something that must not be cut off by putting the handler away; where the run is over by then, it never settles. */

@@ -131,7 +131,7 @@ export class RunContext implements TaskContext {
           await this.#record(step);
           this.#records.made(step);
         }),
-      keep: (key, name, value) => this.#keep(key, name, value),
+      keep: (key, name, value, { durable = false } = {}) => this.#keep(key, name, value, durable),
       written: () => reporter.flush(),
       working: (work) => this.#working(work),
       say: (message) => {
@@ -251,9 +251,9 @@ export class RunContext implements TaskContext {
     });
   }
 
-  #keep(key: string, name: string, value: JsonValue): Promise<void> {
+  #keep(key: string, name: string, value: JsonValue, durable: boolean): Promise<void> {
     return this.#call(async () => {
-      const record = { key, name, ordinal: 1, body: encodeJson(value, name), replaces: true };
+      const record = { key, name, ordinal: 1, body: encodeJson(value, name), replaces: true, durable };
       this.#checkSizeOf(record);
       const isNew = !this.#kept.has(key) && this.#records.step(key) === undefined;
       this.#kept.add(key);

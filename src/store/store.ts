@@ -88,9 +88,11 @@ export interface NewStep {
   error?: string;
   /**
    * How far something is, rather than what came of it: a later record takes the place of the one before, lazily. Not for what a run
-   * may go on from.
+   * may go on from, unless it is `durable`.
    */
   replaces?: boolean;
+  /** With `replaces`: on disk before it is answered, as records are that replace nothing. @default false */
+  durable?: boolean;
 }
 
 export interface RecordedQuestion {

@@ -179,6 +179,32 @@ describe('a service that has trouble', () => {
   });
 });
 
+describe('a service that refuses a start for so long that the task is put away', () => {
+  const refusals = (count: number) =>
+    Array.from({ length: count }, () => ({ method: 'start', when: 'before', error: busy(60_000) }) as const);
+
+  it('is asked again all the same: nobody doubts that nothing was started', async () => {
+    const here = site();
+    here.service.faults = refusals(3);
+    const { taskId } = await start(here.tasks, 'build');
+    await wait(here, 300_000);
+    expect([here.service.count('start'), here.service.jobs.size]).toEqual([4, 1]);
+    here.service.finish();
+    await wait(here, 60_000);
+    await reaches(here.tasks, taskId, 'completed');
+  });
+
+  it('and breaks off the next one leaves it in doubt, also for whoever goes on', async () => {
+    const here = site();
+    here.service.faults = [...refusals(1), { method: 'start', when: 'after', error: new Error('socket hang up') }];
+    const { taskId } = await start(here.tasks, 'build');
+    await wait(here, 300_000);
+    await reaches(here.tasks, taskId, 'failed');
+    expect(await standing(here, taskId)).toMatchObject({ error: { data: { lost: true } } });
+    expect(here.service.count('start')).toBe(2);
+  });
+});
+
 describe('a service that is slowly consistent', () => {
   it('may show a question, take it back and show it again: it is asked again, and answered once', async () => {
     const here = site();

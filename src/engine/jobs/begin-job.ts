@@ -31,7 +31,7 @@ export async function beginJob<Args, Ref extends JsonValue>(
   one: OneStart<Args, Ref>,
   state: JobState,
 ): Promise<Begun<Ref> | { end: JobEnd }> {
-  const { adapter, args, context, support, name, key } = one;
+  const { adapter, args, context, support } = one;
   const started = startedAs<Ref>(one);
   if (started !== undefined) {
     state.note({ since: started.at });
@@ -43,10 +43,9 @@ export async function beginJob<Args, Ref extends JsonValue>(
     return { ref, snapshot };
   };
   const repeatable = adapter.refOf !== undefined || adapter.caps.idempotentStart;
-  const intended = support.recorded(key('intent')) !== undefined;
-  if (!repeatable && !intended) await support.record(key('intent'), `start of ${name}`, null);
+  const intent = new Intent(one, repeatable);
   // An earlier run may have started it without a record.
-  let uncertain = intended || (repeatable && support.revived);
+  let uncertain = intent.stands || (repeatable && support.revived);
   for (;;) {
     try {
       if (uncertain && adapter.find !== undefined) {
@@ -58,14 +57,55 @@ export async function beginJob<Args, Ref extends JsonValue>(
         uncertain = false;
       }
       if (uncertain && !adapter.caps.idempotentStart) return { end: NEVER_KNOWN };
+      await intent.declare();
       const { ref, snapshot } = await support.working(() => start(one));
       return await begun(ref, snapshot);
     } catch (error) {
       if (one.task.signal.aborted || isForGood(error)) throw error;
       const { mayHaveStarted = true } = error as { mayHaveStarted?: boolean };
       uncertain ||= mayHaveStarted;
+      // Or whoever goes on after a wait for which the task is put away would take it for one whose fate is not known.
+      if (!uncertain) await intent.retract();
       await napFor(one, state, await troubled(one, state, error));
     }
+  }
+}
+
+/** The record that a job is about to be started, where a repeated start could do harm. */
+class Intent {
+  readonly #one: Pick<OneStart<unknown, JsonValue>, 'support' | 'key' | 'name'>;
+  readonly #needed: boolean;
+  #recorded: boolean;
+  #stands: boolean;
+
+  constructor(one: Pick<OneStart<unknown, JsonValue>, 'support' | 'key' | 'name'>, repeatable: boolean) {
+    this.#one = one;
+    this.#needed = !repeatable;
+    const recorded = one.support.recorded(one.key('intent'));
+    this.#recorded = recorded !== undefined;
+    this.#stands = recorded === null;
+  }
+
+  get stands(): boolean {
+    return this.#stands;
+  }
+
+  /** On disk before anything is started. */
+  async declare(): Promise<void> {
+    if (!this.#needed || this.#stands) return;
+    const { support, key, name } = this.#one;
+    if (this.#recorded) await support.keep(key('intent'), `start of ${name}`, null, { durable: true });
+    else await support.record(key('intent'), `start of ${name}`, null);
+    this.#recorded = true;
+    this.#stands = true;
+  }
+
+  /** Nothing was started, for certain. */
+  async retract(): Promise<void> {
+    if (!this.#stands) return;
+    const { support, key, name } = this.#one;
+    await support.keep(key('intent'), `start of ${name}`, false);
+    this.#stands = false;
   }
 }
 

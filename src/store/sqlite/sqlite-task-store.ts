@@ -174,7 +174,7 @@ class SqliteTaskStore extends SqlOperations implements TaskStore {
 
   recordStep(lease: Lease, step: NewStep) {
     const command = () => commands.recordStep(this.#q, lease, step, this.#clock.now());
-    return this.#commits.write(command, { flush: step.replaces !== true });
+    return this.#commits.write(command, { flush: step.replaces !== true || step.durable === true });
   }
 
   ask(lease: Lease, key: string, question: Question, deadline?: number) {
