@@ -1,3 +1,5 @@
+export { type AdapterSuite, adapterSuite } from './adapter-suite.ts';
+export type { AdapterHarness, AdapterProcess, AdapterSystem, AskedForm, Burst } from './adapters/system.ts';
 export { aTask } from './builders.ts';
 export { dispatcherSuite, type OpenTwice, sharedStoreSuite } from './dispatcher-suite.ts';
 export { ManualClock } from './manual-clock.ts';

@@ -4,9 +4,9 @@ import { isTerminal, LOCAL_PRINCIPAL, type Principal } from '../../src/core/inde
 import { text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
+import { mortal } from '../../src/testing/mortal.ts';
 import { deferred, pass, recordingLogger, settle, someTasks } from '../support/engine.ts';
 import { interceptedStore } from '../support/intercepted-store.ts';
-import { mortal } from '../support/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 
 const ALICE: Principal = { subject: 'alice' };

@@ -2,19 +2,15 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JobCaps, LOCAL_PRINCIPAL } from '../../src/core/index.ts';
 import type { JobTaskOptions, Tasks } from '../../src/engine/index.ts';
-import { type StoreBackend, sqliteStore, type TaskStore } from '../../src/store/index.ts';
+import { sqliteStore } from '../../src/store/index.ts';
+import { type Death, dyingAdapter, dyingStore, type Point } from '../../src/testing/adapters/dying.ts';
 import { ManualClock } from '../../src/testing/index.ts';
+import { type Fate, mortal } from '../../src/testing/mortal.ts';
 import { pass, settle, someTasks, start } from '../support/engine.ts';
-import { type Fate, mortal } from '../support/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { busy, ScriptedService } from './scripted-service.ts';
 
 type Caps = Partial<JobCaps> & { find?: boolean; derived?: boolean };
-
-/** Where a process dies, while it has a job done. */
-type Point =
-  | { at: 'recordStep' | 'finish'; nth: number; when: 'before' | 'after' }
-  | { at: 'start' | 'find' | 'poll'; when: 'before' | 'after' };
 
 interface World {
   clock: ManualClock;
@@ -28,8 +24,6 @@ function world(): World {
   return { clock: new ManualClock(), service: new ScriptedService(), folder: folder.path };
 }
 
-const NEVER = new Promise<never>(() => {});
-
 /** A process with a store of its own on the same file. It dies where it is told to, and nothing that it does arrives any more. */
 function aProcess(
   { clock, service, folder }: World,
@@ -38,55 +32,20 @@ function aProcess(
   point?: Point,
 ): Tasks & Fate {
   const backend = mortal(sqliteStore(join(folder, 'tasks.db')));
-  const { tasks } = someTasks({ store: point === undefined ? backend : dyingAt(backend, point), clock });
+  const death: Death = {
+    dead: false,
+    kill() {
+      death.dead = true;
+      backend.kill();
+    },
+  };
+  const { tasks } = someTasks({ store: dyingStore(backend, point, death), clock });
   onTestFinished(() => {
     backend.kill();
     void tasks.close();
   });
-  const adapter = service.adapter(caps);
-  let dead = false;
-  const kill = (): void => {
-    dead = true;
-    backend.kill();
-  };
-  for (const method of ['start', 'find', 'poll'] as const) {
-    const own = adapter[method]?.bind(adapter) as ((...args: unknown[]) => Promise<unknown>) | undefined;
-    if (own === undefined) continue;
-    Object.assign(adapter, {
-      [method]: async (...args: unknown[]) => {
-        if (dead) return NEVER;
-        if (point?.at !== method) return own(...args);
-        if (point.when === 'after') await own(...args);
-        kill();
-        return NEVER;
-      },
-    });
-  }
-  tasks.registerJob('build', { task }, adapter);
-  return Object.assign(tasks, { kill, freeze: backend.freeze, thaw: backend.thaw });
-}
-
-function dyingAt(backend: StoreBackend & Fate, point: Point): StoreBackend {
-  let calls = 0;
-  return {
-    async open(environment) {
-      const { store, dispatcher } = await backend.open(environment);
-      const dying = new Proxy(store, {
-        get(target, name) {
-          const member = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
-          if (name !== point.at) return member;
-          return async (...args: unknown[]) => {
-            calls += 1;
-            if (!('nth' in point) || calls !== point.nth) return member.apply(target, args);
-            if (point.when === 'after') await member.apply(target, args);
-            backend.kill();
-            return NEVER;
-          };
-        },
-      }) as TaskStore;
-      return { store: dying, dispatcher };
-    },
-  };
+  tasks.registerJob('build', { task }, dyingAdapter(service.adapter(caps), point, death));
+  return Object.assign(tasks, { kill: death.kill, freeze: backend.freeze, thaw: backend.thaw });
 }
 
 /** The job's task after its process died at a point, another took it over, and the job ended. */

@@ -5,8 +5,8 @@ import { LOCAL_PRINCIPAL, TaskInterruptedError } from '../../src/core/index.ts';
 import { type Tasks, type ToolTaskOptions, text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
+import { type Fate, mortal } from '../../src/testing/mortal.ts';
 import { deferred, pass, reaches, settle, someTasks, start } from '../support/engine.ts';
-import { type Fate, mortal } from '../support/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 
 let folder: ReturnType<typeof scratchFolder>;

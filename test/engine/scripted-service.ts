@@ -29,9 +29,13 @@ export interface Fault {
   error: unknown;
 }
 
+const SECRET = 'Bearer of-the-service';
+
 /** A service that does jobs, in memory, beside the processes that use it: it outlives them, and does what its test says. */
 export class ScriptedService {
   readonly jobs = new Map<string, ServiceJob>();
+  /** Also those that are gone. */
+  readonly all: ServiceJob[] = [];
   readonly byKey = new Map<string, string>();
   readonly asked: { method: Method; ref?: string; key: string; startNumber: number }[] = [];
   faults: Fault[] = [];
@@ -39,6 +43,8 @@ export class ScriptedService {
   onRequest: (method: Method, context: JobContext) => void | Promise<void> = () => {};
   /** How a job stands when it was just started. */
   first: JobSnapshot = { state: 'working' };
+  #catchesUp = false;
+  readonly #hidden = new Set<string>();
   readonly #waiting = new Set<() => void>();
   readonly #ringers = new Map<string, Set<() => void>>();
 
@@ -75,9 +81,13 @@ export class ScriptedService {
           };
         }),
       release: (ref, context) => this.#do('release', ref, context, () => {}),
+      async webhook(request) {
+        if (request.headers.get('authorization') !== SECRET) return [];
+        return [{ ref: ((await request.json()) as { ref: string }).ref }];
+      },
     };
     if (find)
-      adapter.find = (_args, context) => this.#do('find', undefined, context, () => this.#idOf(context, derived));
+      adapter.find = (_args, context) => this.#do('find', undefined, context, () => this.#found(context, derived));
     if (derived) adapter.refOf = ({ idempotencyKey }) => `job-${idempotencyKey}`;
     if (caps.push === true) {
       adapter.changed = (ref, { signal }) =>
@@ -111,6 +121,21 @@ export class ScriptedService {
     this.set({ state: 'done', outcome: 'ok', result: { content: [{ type: 'text', text }] } }, ref);
   }
 
+  /** Jobs that are started from now on are not shown, until the returned function is called. */
+  hide(): () => void {
+    this.#catchesUp = true;
+    return () => {
+      this.#catchesUp = false;
+      this.#hidden.clear();
+    };
+  }
+
+  /** What it tells whoever wants to know about a job, or what somebody says who is not it. */
+  webhook(ref: string, authentic: boolean): Request {
+    const headers = { authorization: authentic ? SECRET : 'guessed' };
+    return new Request('http://127.0.0.1/hook', { method: 'POST', headers, body: JSON.stringify({ ref, over: true }) });
+  }
+
   count(method: Method): number {
     return this.asked.filter((asked) => asked.method === method).length;
   }
@@ -130,8 +155,19 @@ export class ScriptedService {
     if (known !== undefined && idempotentStart === true) return known;
     const id = derived === true ? `job-${idempotencyKey}` : `job-${this.jobs.size + 1}`;
     this.byKey.set(idempotencyKey, id);
-    this.jobs.set(id, { id, args, snapshot: this.first, cancelled: false, answers: {}, lines: [] });
+    const job = { id, args, snapshot: this.first, cancelled: false, answers: {}, lines: [] };
+    this.jobs.set(id, job);
+    this.all.push(job);
+    if (this.#catchesUp) this.#hidden.add(id);
     return id;
+  }
+
+  /** The job of a key as it can be looked for. @throws while one may be there that is not shown yet */
+  #found(context: JobContext, derived: boolean): string | undefined {
+    const id = this.#idOf(context, derived);
+    if (id !== undefined && !this.#hidden.has(id)) return id;
+    if (this.#catchesUp) throw new Error('the index is behind');
+    return undefined;
   }
 
   #idOf({ idempotencyKey }: JobContext, derived: boolean): string | undefined {
@@ -140,6 +176,7 @@ export class ScriptedService {
   }
 
   #snapshot(ref: string): JobSnapshot {
+    if (this.#hidden.has(ref)) return { state: 'working' };
     return this.jobs.get(ref)?.snapshot ?? { state: 'lost', message: 'the service does not know it (404)' };
   }
 

@@ -7,7 +7,7 @@ import { type StoreBackend, sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { pass, recordingLogger, settle, someTasks, start } from '../support/engine.ts';
 import { interceptedStore } from '../support/intercepted-store.ts';
-import { mortal } from '../support/mortal.ts';
+import { mortal } from '../../src/testing/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { guarded } from './auth/guarded.ts';
 import { LegacyPeer } from './legacy-peer.ts';

@@ -5,7 +5,7 @@ import { LOCAL_PRINCIPAL } from '../../src/core/index.ts';
 import { type Tasks, text } from '../../src/engine/index.ts';
 import { sqliteStore } from '../../src/store/index.ts';
 import { pass, settle, someTasks, start } from '../support/engine.ts';
-import { mortal } from '../support/mortal.ts';
+import { mortal } from '../../src/testing/mortal.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { LegacyPeer } from './legacy-peer.ts';
 import { serve } from './peer.ts';

@@ -1,4 +1,4 @@
-import type { StoreBackend, TaskStore } from '../../src/store/index.ts';
+import type { StoreBackend, TaskStore } from '../store/index.ts';
 
 const NEVER = new Promise<never>(() => {});
 
