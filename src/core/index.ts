@@ -7,6 +7,7 @@ export type {
   JobCaps,
   JobContext,
   JobEnd,
+  JobHint,
   JobLogLine,
   JobLogPage,
   JobSnapshot,

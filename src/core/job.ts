@@ -68,6 +68,8 @@ export type JobSnapshot =
       nextPollMs?: number;
       /** How long whoever looks at the task is to wait between looks, in milliseconds, where that is longer than it would be. */
       pollHintMs?: number;
+      /** What it is known by from now on, where that is told later than at its start: once in its life. */
+      ref?: JsonValue;
     }
   | {
       /** It waits for answers. */
@@ -117,6 +119,12 @@ export interface JobLogPage {
   eof: boolean;
 }
 
+/** What may have news. */
+export interface JobHint<Ref extends JsonValue> {
+  ref?: Ref extends JsonObject ? Partial<Ref> : Ref;
+  idempotencyKey?: string;
+}
+
 /**
  * Work that runs somewhere else and goes on by itself: a call of another server, a process, an operation of a service. The engine
  * starts it, records what it is known by, polls it, passes its questions on, and cancels it with its task.
@@ -149,8 +157,9 @@ export interface JobAdapter<Args, Ref extends JsonValue> {
   /**
    * The job that was started under `context.idempotencyKey` by a process that could not record its ref. `undefined`: there is none
    * for certain. A service that may show it late waits that long, or throws until it can tell.
+   * @param since when it was last tried to start it, in milliseconds since the Unix epoch. @default now
    */
-  find?(args: Args, context: JobContext): Promise<Ref | undefined>;
+  find?(args: Args, context: JobContext, since?: number): Promise<Ref | undefined>;
   /** Where the job stands. A job that is not there (any more) is `lost`; one that may not be shown yet is `working`. */
   poll(ref: Ref, context: JobContext): Promise<JobSnapshot>;
   /** Resolves when a poll is worthwhile, also if there is no news; rejects with the signal's reason, or not at all. */
@@ -171,8 +180,8 @@ export interface JobAdapter<Args, Ref extends JsonValue> {
   /** The end of the job is on record here: nothing of it is asked for any more. May come late, twice, or never. */
   release?(ref: Ref, context: JobContext): Promise<void>;
   /**
-   * What a request from the service seems to be about: a hint to poll now, and never believed otherwise. `[]`: nothing, or it is not
-   * authentic.
+   * What a request from the service seems to be about: a hint to poll now, and never believed otherwise. Of a `ref` that is an object,
+   * what is known: it means every job whose own has the same members. `[]`: it is not authentic; `[{}]`: it is, and about nothing.
    */
-  webhook?(request: Request): Promise<{ ref?: Ref; idempotencyKey?: string }[]>;
+  webhook?(request: Request): Promise<JobHint<Ref>[]>;
 }

@@ -1,6 +1,7 @@
 import { type JsonObject, type JsonValue, type RetryPolicy, type WorkerLostRule, workName } from '../core/index.ts';
 import type { TaskContext } from './context.ts';
 import type { EndedTask } from './jobs/ended-jobs.ts';
+import type { HintedJobs } from './jobs/hinted-jobs.ts';
 import type { KeptJob } from './jobs/keeper.ts';
 
 /** Something that can be run as a task: for the engine a tool, a prompt and a resource are all the same. */
@@ -27,6 +28,8 @@ export interface Definition {
   handsOver?: boolean;
   /** Its work goes on elsewhere: what is to be done for that of a task which ended without it. */
   jobOf?(ended: EndedTask): Promise<KeptJob | undefined>;
+  /** Its work goes on elsewhere: which jobs a request of that service is about; `undefined`: it is not authentic. */
+  webhook?(request: Request): Promise<HintedJobs | undefined>;
 }
 
 /** Definitions by method and name. */

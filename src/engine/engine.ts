@@ -27,6 +27,7 @@ import { runEphemeral } from './ephemeral-run.ts';
 import { HeldWork } from './held.ts';
 import { Inspector } from './inspector.ts';
 import { EndedJobs } from './jobs/ended-jobs.ts';
+import { wakeHinted } from './jobs/hinted-jobs.ts';
 import { JobKeeper } from './jobs/keeper.ts';
 import { Maintenance } from './maintenance.ts';
 import { OwnTasks } from './own-tasks.ts';
@@ -227,6 +228,17 @@ export class Engine extends OwnTasks<EngineParts> {
   /** What a task that was put away until some time waits for is there: it goes on now. Does nothing to any other. */
   async wake(taskId: TaskId): Promise<void> {
     await (await this.opened()).store.wake(taskId);
+  }
+
+  /**
+   * A request of the service that a tool's jobs are done by: open tasks that it is about look at their jobs now.
+   * @returns how many; `undefined`: there is no such tool, it takes no such requests, or this one is not authentic.
+   */
+  async webhook(name: string, request: Request): Promise<number | undefined> {
+    const hinted = await this.registry.find('tools/call', name)?.webhook?.(request);
+    if (hinted === undefined) return undefined;
+    const { store } = await this.opened();
+    return wakeHinted(name, hinted, { store, jobs: this.#jobs });
   }
 
   /** Every task, whoever's it is: for operators. */

@@ -191,6 +191,16 @@ export class Tasks implements AsyncDisposable {
     return [...this.#resources.values()];
   }
 
+  /**
+   * Takes a request by which the service of a tool's jobs says that there is news. It is never believed: where it is authentic, the
+   * open tasks that it is about look at their jobs sooner than they would have. For servers that have a route for such requests.
+   * @returns how many tasks; `undefined`: no such tool, a tool whose adapter takes none, or a request that is not authentic. Whoever
+   * sent it should not be told which.
+   */
+  webhook(toolName: string, request: Request): Promise<number | undefined> {
+    return this.engine.webhook(toolName, request);
+  }
+
   /** A tool by the name it is registered under. */
   tool(name: string): RegisteredTaskTool | undefined {
     return this.#tools.get(name);

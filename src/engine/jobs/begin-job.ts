@@ -11,7 +11,8 @@ export function startedAs<Ref extends JsonValue>({
   support,
   key,
 }: Pick<OneStart<unknown, Ref>, 'support' | 'key'>): Started<Ref> | undefined {
-  return support.recorded(key('ref')) as Started<Ref> | undefined;
+  const [first, later] = ['ref', 'moved'].map((what) => support.recorded(key(what)) as Started<Ref> | undefined);
+  return later ?? first;
 }
 
 export interface Begun<Ref> {
@@ -49,12 +50,13 @@ export async function beginJob<Args, Ref extends JsonValue>(
   for (;;) {
     try {
       if (uncertain && adapter.find !== undefined) {
-        const found = await support.working(async () => adapter.find?.(args, context));
+        const found = await support.working(async () => adapter.find?.(args, context, intent.at ?? state.now.since));
         if (found !== undefined) {
           keepWithTask(one, found);
           return await begun(found);
         }
         uncertain = false;
+        intent.refuted();
       }
       if (uncertain && !adapter.caps.idempotentStart) return { end: NEVER_KNOWN };
       await intent.declare();
@@ -77,27 +79,41 @@ class Intent {
   readonly #needed: boolean;
   #recorded: boolean;
   #stands: boolean;
+  #at: number | undefined;
 
   constructor(one: Pick<OneStart<unknown, JsonValue>, 'support' | 'key' | 'name'>, repeatable: boolean) {
     this.#one = one;
     this.#needed = !repeatable;
     const recorded = one.support.recorded(one.key('intent'));
     this.#recorded = recorded !== undefined;
-    this.#stands = recorded === null;
+    this.#stands = recorded !== undefined && recorded !== false;
+    this.#at = intendedAt(recorded);
   }
 
   get stands(): boolean {
     return this.#stands;
   }
 
+  /** When it was recorded for the last start, in milliseconds since the Unix epoch; `undefined`: nobody wrote that down. */
+  get at(): number | undefined {
+    return this.#at;
+  }
+
   /** On disk before anything is started. */
   async declare(): Promise<void> {
     if (!this.#needed || this.#stands) return;
     const { support, key, name } = this.#one;
-    if (this.#recorded) await support.keep(key('intent'), `start of ${name}`, null, { durable: true });
-    else await support.record(key('intent'), `start of ${name}`, null);
+    const at = support.now();
+    if (this.#recorded) await support.keep(key('intent'), `start of ${name}`, { at }, { durable: true });
+    else await support.record(key('intent'), `start of ${name}`, { at });
+    this.#at = at;
     this.#recorded = true;
     this.#stands = true;
+  }
+
+  /** What it stands for came to nothing; the next start has a record of its own time. */
+  refuted(): void {
+    this.#stands = false;
   }
 
   /** Nothing was started, for certain. */
@@ -117,6 +133,24 @@ export async function recordRef<Args, Ref extends JsonValue>(
 ): Promise<void> {
   if (support.recorded(key('ref')) !== undefined) return;
   await support.record(key('ref'), name, { ref, at: state.now.since } satisfies Started<Ref>);
+}
+
+/** It told by what it is known from now on: also to whoever takes the task over. */
+export async function move<Args, Ref extends JsonValue>(
+  one: OneStart<Args, Ref>,
+  state: JobState,
+  ref: Ref,
+): Promise<void> {
+  const { support, key, name } = one;
+  if (support.recorded(key('moved')) !== undefined) return;
+  await support.record(key('moved'), `${name} known anew`, { ref, at: state.now.since } satisfies Started<Ref>);
+  keepWithTask(one, ref);
+}
+
+/** When it was recorded that a job would be started; `undefined`: nobody wrote it down. */
+export function intendedAt(intent: unknown): number | undefined {
+  const { at } = (intent ?? {}) as { at?: unknown };
+  return typeof at === 'number' ? at : undefined;
 }
 
 const NEVER_KNOWN: JobEnd = {

@@ -13,7 +13,8 @@ import {
   toolOf,
 } from '../tools.ts';
 import { jobOfEnded } from './ended-jobs.ts';
-import { type JobOptions, runJob } from './run-job.ts';
+import { hintedJobs } from './hinted-jobs.ts';
+import { DEFAULT_STARTS, type JobOptions, runJob } from './run-job.ts';
 
 /** How a tool that is a job runs as a task. */
 export interface JobTaskOptions<Args = unknown>
@@ -78,6 +79,10 @@ export function defineJobTool<Args, Ref extends JsonValue>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(origin !== undefined && { origin }),
   };
+  const most = {
+    jobs: again === undefined ? 1 : MAX_JOBS,
+    starts: onLost === 'rerun' ? (maxAttempts ?? DEFAULT_STARTS) : 1,
+  };
   return toolOf(name, rest, task as ToolTaskOptions<never>, {
     ...definitionOptions({ ...common, onWorkerLost: 'resume', maxAttempts: MAX_RUNS }, defaults, {}),
     run: async (input, context) => {
@@ -89,6 +94,7 @@ export function defineJobTool<Args, Ref extends JsonValue>(
     },
     handsOver: adapter.caps.survives === true,
     jobOf: (ended) => jobOfEnded(adapter, adapter.kind, argsOf, ended),
+    ...(adapter.webhook !== undefined && { webhook: (request) => hintedJobs(adapter, request, most) }),
   });
 }
 

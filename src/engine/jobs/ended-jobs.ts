@@ -11,6 +11,7 @@ import {
 import type { History, TaskStore } from '../../store/index.ts';
 import type { Definition } from '../definition.ts';
 import { replay } from '../records.ts';
+import { intendedAt } from './begin-job.ts';
 import type { JobKeeper, KeptJob } from './keeper.ts';
 import { keyOfRecord, keyOfRestart, keyOfStart } from './one-start.ts';
 
@@ -100,10 +101,13 @@ export async function jobOfEnded<Args, Ref extends JsonValue>(
     now,
     log: () => {}, // It takes no lines any more.
   };
-  const started = records.get(keyOfRecord(place, number, 'ref')) as { ref: Ref } | undefined;
+  const [first, moved, intent] = ['ref', 'moved', 'intent'].map((what) =>
+    records.get(keyOfRecord(place, number, what)),
+  );
+  const started = (moved ?? first) as { ref: Ref } | undefined;
   const refOf = async (): Promise<Ref | undefined> => {
     if (started !== undefined) return started.ref;
-    return adapter.refOf?.(context) ?? (await adapter.find?.(await argsOf(input), context));
+    return adapter.refOf?.(context) ?? (await adapter.find?.(await argsOf(input), context, intendedAt(intent)));
   };
   return {
     cancel: async () => {

@@ -1,5 +1,5 @@
 import { DEFAULTS, type JobEnd, type JobSnapshot, type JsonValue, pollIntervalMs } from '../../core/index.ts';
-import { type Begun, recordRef } from './begin-job.ts';
+import { type Begun, move, recordRef } from './begin-job.ts';
 import { JobLog } from './job-log.ts';
 import { JobQuestions } from './job-questions.ts';
 import type { JobState } from './job-state.ts';
@@ -25,11 +25,12 @@ const QUIET_NEWS = 8;
 export async function followJob<Args, Ref extends JsonValue>(
   one: OneStart<Args, Ref>,
   state: JobState,
-  { ref, snapshot: first }: Begun<Ref>,
+  { ref: known, snapshot: first }: Begun<Ref>,
 ): Promise<JobEnd> {
   const { adapter, support, task, options, context, id } = one;
-  const log = new JobLog(one, state, ref);
-  const news = new News(() => adapter.changed?.(ref, context));
+  let ref = known;
+  const log = new JobLog(one, state, () => ref);
+  const news = new News(() => Promise.race([adapter.changed?.(ref, context) ?? forever(), support.jobs.hint(id)]));
   const questions = new JobQuestions({
     support,
     log: (text, level) => task.log(`${options.origin ?? one.name} ${text}`, level),
@@ -54,6 +55,10 @@ export async function followJob<Args, Ref extends JsonValue>(
       return snapshot;
     }
     await recovered(one, state, snapshot.message);
+    if (snapshot.state === 'working' && snapshot.ref !== undefined) {
+      ref = snapshot.ref as Ref;
+      await move(one, state, ref);
+    }
     tell(one, snapshot);
     hintedMs = hintPollers(one, state.ageMs, hintedMs, snapshot.pollHintMs);
     const asked = snapshot.state === 'input' ? snapshot.questions : {};
@@ -99,6 +104,10 @@ class News {
     this.#inARow = this.#rung ? this.#inARow + 1 : 0;
     return this.#inARow > QUIET_NEWS;
   }
+}
+
+function forever(): Promise<void> {
+  return new Promise(() => {});
 }
 
 function tell<Args, Ref extends JsonValue>(

@@ -16,9 +16,9 @@ const LAST_TRIES = 3;
 export class JobLog<Args, Ref extends JsonValue> {
   readonly #one: OneStart<Args, Ref>;
   readonly #state: JobState;
-  readonly #ref: Ref;
+  readonly #ref: () => Ref;
 
-  constructor(one: OneStart<Args, Ref>, state: JobState, ref: Ref) {
+  constructor(one: OneStart<Args, Ref>, state: JobState, ref: () => Ref) {
     this.#one = one;
     this.#state = state;
     this.#ref = ref;
@@ -62,7 +62,7 @@ export class JobLog<Args, Ref extends JsonValue> {
     const { adapter, support, context } = this.#one;
     let { cursor: from } = this.#state.now;
     for (let read = 0; read < pages; read += 1) {
-      const page = await support.working(async () => adapter.logs?.(this.#ref, from, context));
+      const page = await support.working(async () => adapter.logs?.(this.#ref(), from, context));
       if (page === undefined) return;
       for (const line of page.lines) support.logLine(line);
       if (page.lines.length > 0) await support.working(() => support.written());

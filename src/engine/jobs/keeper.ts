@@ -37,6 +37,7 @@ interface Entry {
 export class JobKeeper {
   readonly #parts: KeeperParts;
   readonly #jobs = new Map<string, Entry>();
+  readonly #hints = new Map<string, { hint: Promise<void>; give: () => void }>();
   #stopped = false;
 
   constructor(parts: KeeperParts) {
@@ -69,6 +70,30 @@ export class JobKeeper {
   forget(key: string): void {
     this.#jobs.get(key)?.unwatch();
     this.#jobs.delete(key);
+    this.#hints.delete(key);
+  }
+
+  /** The task of a job that was begun here; `undefined`: there is none, or nothing is left to be done for it. */
+  taskOf(key: string): TaskId | undefined {
+    return this.#jobs.get(key)?.taskId;
+  }
+
+  /** Resolves at the next `hinted` of a job. */
+  hint(key: string): Promise<void> {
+    const known = this.#hints.get(key);
+    if (known !== undefined) return known.hint;
+    let give = (): void => {};
+    const hint = new Promise<void>((resolve) => {
+      give = resolve;
+    });
+    this.#hints.set(key, { hint, give });
+    return hint;
+  }
+
+  /** A job may have news: whoever waits to look at it here looks now. */
+  hinted(key: string): void {
+    this.#hints.get(key)?.give();
+    this.#hints.delete(key);
   }
 
   stop(): void {

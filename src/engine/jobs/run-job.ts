@@ -6,6 +6,8 @@ import { followJob } from './follow-job.ts';
 import { JobState } from './job-state.ts';
 import { keyOfRecord, keyOfRestart, type OneStart, oneStart, type TheJob } from './one-start.ts';
 
+export const DEFAULT_STARTS = 3;
+
 export interface JobOptions {
   /** What the job is called in the task's records: the same for the same job on every run. @default the adapter's kind */
   name?: string;
@@ -72,7 +74,7 @@ function takenUp<Args, Ref extends JsonValue>(job: TheJob<Args, Ref>, end: JobEn
   const one = oneStart(job, lastNumber(job));
   // All of its records are asked for, or they would count as those of another handler.
   for (let number = 1; number <= one.context.startNumber; number += 1) {
-    for (const what of ['intent', 'ref', 'state']) job.support.recorded(keyOfRecord(job.place, number, what));
+    for (const what of ['intent', 'ref', 'moved', 'state']) job.support.recorded(keyOfRecord(job.place, number, what));
   }
   return { end, one, ref: startedAs<Ref>(one)?.ref };
 }
@@ -80,7 +82,7 @@ function takenUp<Args, Ref extends JsonValue>(job: TheJob<Args, Ref>, end: JobEn
 /** The end of the last start: of the first one, unless that was lost and may be repeated. */
 async function lastEnd<Args, Ref extends JsonValue>(job: TheJob<Args, Ref>): Promise<Ended<Args, Ref>> {
   const { support, options, name, place, task } = job;
-  const { onLost = 'fail', maxAttempts = 3 } = options;
+  const { onLost = 'fail', maxAttempts = DEFAULT_STARTS } = options;
   for (let number = lastNumber(job); ; number += 1) {
     const one = oneStart(job, number);
     const state = new JobState(one);
