@@ -34,6 +34,7 @@ const packages: readonly { name: RegExp; rooms: readonly string[] }[] = [
   { name: /^(hono(\/|$)|@hono\/)/, rooms: ['server'] },
   { name: /^jose(\/|$)/, rooms: ['server'] },
   { name: /^(commander|diff|jsonc-parser|picocolors|toml-eslint-parser)(\/|$)/, rooms: ['cli'] },
+  { name: /^json-p3(\/|$)/, rooms: ['adapters'] }, // Where in a service's answer something stands.
   { name: /^vitest(\/|$)/, rooms: ['testing'] },
   { name: /^longcall(\/|$)/, rooms: [] }, // The package by its own name is a second copy of every class.
 ];
