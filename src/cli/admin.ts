@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { CliError, EXIT } from './errors.ts';
 import { listTasks } from './list.ts';
+import { printingLines } from './log-lines.ts';
 import { showLog } from './logs.ts';
 import { resolveId, withStore } from './open.ts';
 import { type CommonOptions, type FilterOptions, filterOf } from './options.ts';
@@ -33,9 +34,8 @@ export function adminCommand(output: Output): Command {
     .option('--payloads', 'with arguments, step values, answers and result')
     .action((id: string, options) => showTask(id, options, output));
 
-  command(admin, 'logs <id>', 'print the log of a task')
+  command(admin, 'logs <id>', 'print the log of a task', printingLines)
     .option('-f, --follow', 'go on until the task is over')
-    .option('-n, --tail <n>', 'only the last lines', count(1_000_000))
     .action((id: string, options) => showLog(id, options, output));
 
   command(admin, 'cancel [ids...]', 'cancel tasks, by id or by filter', filterable)

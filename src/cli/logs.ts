@@ -1,14 +1,12 @@
-import { indented } from '../core/index.ts';
-import type { Inspector } from '../engine/inspector.ts';
+import { lastLines } from '../engine/log-tail.ts';
 import type { LogLine } from '../store/index.ts';
-import { iso, safe, safeJson } from './format.ts';
+import { isWanted, type LinesOptions, linePrinter } from './log-lines.ts';
 import { resolveId, withStore } from './open.ts';
 import type { CommonOptions } from './options.ts';
 import type { Output } from './output.ts';
 
-interface LogOptions extends CommonOptions {
+export interface LogOptions extends Pick<CommonOptions, 'db' | 'keyFile'>, LinesOptions {
   follow?: boolean;
-  tail?: number;
 }
 
 const PAGE_BYTES = 256 * 1024;
@@ -16,19 +14,19 @@ const PAGE_BYTES = 256 * 1024;
 export function showLog(given: string, options: LogOptions, output: Output): Promise<void> {
   return withStore(options, output, async ({ inspector, news }) => {
     const taskId = await resolveId(inspector, given);
-    const print = (lines: readonly LogLine[]): Promise<void> => {
-      const write = options.json ? (line: LogLine) => safeJson(line) : (line: LogLine) => textOf(line, output);
-      return output.write(lines.map((line) => `${write(line)}\n`).join(''));
-    };
+    const read = (from: number) => inspector.readLog(taskId, { cursor: from, limitBytes: PAGE_BYTES });
+    const printed = linePrinter(options, output);
+    const print = (lines: readonly LogLine[]): Promise<void> => output.write(lines.map(printed).join(''));
+    const wanted = (line: LogLine): boolean => isWanted(line, options);
     let cursor = 0;
     if (options.tail !== undefined) {
-      const last = await tail(inspector, taskId, options.tail);
+      const last = await lastLines(read, wanted, { count: options.tail, pageBytes: PAGE_BYTES });
       await print(last.lines);
       cursor = last.cursor;
     }
     for (let over = !options.follow; !output.isGone; ) {
-      const page = await inspector.readLog(taskId, { cursor, limitBytes: PAGE_BYTES });
-      await print(page.lines);
+      const page = await read(cursor);
+      await print(page.lines.filter(wanted));
       cursor = page.cursor;
       if (!page.atEnd) continue;
       if (over) return;
@@ -37,30 +35,4 @@ export function showLog(given: string, options: LogOptions, output: Output): Pro
       if (!over) await news();
     }
   });
-}
-
-/** The last `count` lines, found by looking further and further back. */
-async function tail(
-  inspector: Inspector,
-  taskId: string,
-  count: number,
-): Promise<{ lines: LogLine[]; cursor: number }> {
-  for (let back = PAGE_BYTES; ; back *= 4) {
-    const lines: LogLine[] = [];
-    let cursor = -back;
-    let atEnd = false;
-    while (!atEnd) {
-      const page = await inspector.readLog(taskId, { cursor, limitBytes: PAGE_BYTES });
-      lines.push(...page.lines);
-      lines.splice(0, lines.length - count);
-      ({ cursor, atEnd } = page);
-    }
-    if (lines.length >= count || back >= cursor) return { lines, cursor };
-  }
-}
-
-function textOf({ level, text, at, dropped }: LogLine, { colors }: Output): string {
-  const paint = { debug: colors.gray, info: String, warning: colors.yellow, error: colors.red }[level] ?? String;
-  const what = indented(safe(text));
-  return `${colors.gray(iso(at))} ${paint(level.padEnd(7))} ${dropped === undefined ? what : colors.yellow(what)}`;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/index.ts';
+import { isOn, lastLines } from '../engine/log-tail.ts';
 import type { TaskLogLine, TaskLogPage } from '../wire/task-log.ts';
 import { CallLogUnavailableError } from './errors.ts';
 import type { CallSnapshot } from './snapshot.ts';
@@ -8,6 +9,12 @@ export interface CallLogOptions {
   follow?: boolean;
   /** Begin so many bytes before the end of the log, instead of where it begins. */
   tailBytes?: number;
+  /** Begin with the last so many lines, of those that are wanted. */
+  tail?: number;
+  /** Only what a process wrote there. @default everything */
+  stream?: 'stdout' | 'stderr';
+  /** Only lines written since, in milliseconds since the Unix epoch. @default all */
+  since?: number;
   signal?: AbortSignal;
 }
 
@@ -25,6 +32,8 @@ export interface LogSource {
 /** A log that is followed is asked for this often while there is nothing new in it: grows from the first to the last. */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 10_000;
+/** How far is gone back at first for the last lines. */
+const TAIL_BYTES = 64 * 1024;
 
 /** How far a log was read. */
 class LogPlace {
@@ -36,14 +45,29 @@ class LogPlace {
     this.#cursor = cursor;
   }
 
+  /** The last lines; what comes later is new. */
+  async last(
+    count: number,
+    isWanted: (line: TaskLogLine) => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<TaskLogLine[]> {
+    const page = async (from: number) => {
+      const { lines, cursor, atEnd = lines.length === 0 } = await this.#source.read(from, signal);
+      return { lines, cursor, atEnd };
+    };
+    const { lines, cursor } = await lastLines(page, isWanted, { count, pageBytes: TAIL_BYTES });
+    this.#cursor = cursor;
+    return lines;
+  }
+
   /** What is new, page by page, to where the log ends now. What was not read is new the next time. */
   async *read(signal: AbortSignal | undefined): AsyncGenerator<TaskLogLine[], void, undefined> {
     for (;;) {
-      const { lines, cursor } = await this.#source.read(this.#cursor, signal);
+      const { lines, cursor, atEnd = false } = await this.#source.read(this.#cursor, signal);
       const moved = cursor !== this.#cursor;
       this.#cursor = cursor;
       if (lines.length > 0) yield lines;
-      if (lines.length === 0 || !moved) return;
+      if (atEnd || lines.length === 0 || !moved) return;
     }
   }
 }
@@ -55,17 +79,25 @@ function nextPauseMs(lastMs: number | undefined, news: boolean): number {
 /** The lines of a log, in the order in which they were written. */
 export async function* readCallLog(
   source: LogSource,
-  { follow = false, tailBytes, signal }: CallLogOptions,
+  { follow = false, tailBytes, tail, stream, since, signal }: CallLogOptions,
 ): AsyncGenerator<TaskLogLine, void, undefined> {
+  if (tail !== undefined && !(Number.isSafeInteger(tail) && tail >= 1)) {
+    throw new RangeError(`tail: expected a whole number from 1 on, got ${tail}`);
+  }
+  const isWanted = (line: TaskLogLine): boolean => isOn(line, stream) && (since === undefined || line.at >= since);
   const place = new LogPlace(source, tailBytes === undefined ? 0 : -tailBytes);
   let pauseMs: number | undefined;
+  signal?.throwIfAborted();
+  let last = tail === undefined ? undefined : await place.last(tail, isWanted, signal);
   for (;;) {
     signal?.throwIfAborted();
     const over = !follow || (await source.look()).end !== undefined; // Before the last page, or lines are missed.
     let news = false;
+    if (last !== undefined) yield* last;
+    last = undefined;
     for await (const lines of place.read(signal)) {
       news = true;
-      yield* lines;
+      yield* lines.filter(isWanted);
     }
     if (over) return;
     pauseMs = nextPauseMs(pauseMs, news);

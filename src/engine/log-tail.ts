@@ -10,8 +10,6 @@ export interface TailOptions {
   count: number;
   /** Of these characters together at most, but one line. @default no limit */
   maxChars?: number;
-  /** Only what a process wrote there. @default everything */
-  stream?: LogStream | undefined;
   /** How far is gone back at first, in bytes. */
   pageBytes: number;
 }
@@ -25,9 +23,10 @@ export function isOn({ stream, dropped }: Line, wanted: LogStream | undefined): 
  * The last lines of a log, found by looking further and further back; `whole`: nothing came before them.
  * @param read a page from a byte on, below 0 counted from the end; `atEnd` says that there is no other
  */
-export async function lastLines<Found extends Line>(
+export async function lastLines<Found extends Pick<Line, 'text'>>(
   read: (cursor: number) => Promise<Omit<LogPage, 'lines'> & { lines: readonly Found[] }>,
-  { count, maxChars = Number.POSITIVE_INFINITY, stream, pageBytes }: TailOptions,
+  isWanted: (line: Found) => boolean,
+  { count, maxChars = Number.POSITIVE_INFINITY, pageBytes }: TailOptions,
 ): Promise<{ lines: Found[]; cursor: number; whole: boolean }> {
   for (let back = pageBytes; ; back *= 4) {
     const last = new Last<Found>(count, maxChars);
@@ -35,7 +34,7 @@ export async function lastLines<Found extends Line>(
     let atEnd = false;
     while (!atEnd) {
       const page = await read(cursor);
-      for (const line of page.lines) if (isOn(line, stream)) last.add(line);
+      for (const line of page.lines) if (isWanted(line)) last.add(line);
       ({ cursor, atEnd } = page);
     }
     const { lines, left } = last;
@@ -46,7 +45,7 @@ export async function lastLines<Found extends Line>(
 }
 
 /** The last of what is added, as much as there is room for. */
-export class Last<Found extends Line> {
+export class Last<Found extends Pick<Line, 'text'>> {
   readonly #count: number;
   readonly #maxChars: number;
   #kept: (Found | undefined)[] = [];

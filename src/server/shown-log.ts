@@ -49,12 +49,11 @@ export class LogReading {
       const { lines, cursor } = await this.page(-LOG_TAIL_BYTES);
       return { text: tail(lines, cursor, cursor <= LOG_TAIL_BYTES), cursor };
     }
-    const { lines, cursor, whole } = await lastLines((from) => this.page(from), {
-      count: count ?? LINES,
-      maxChars: LOG_TAIL_BYTES,
-      stream,
-      pageBytes: LOG_TAIL_BYTES,
-    });
+    const { lines, cursor, whole } = await lastLines(
+      (from) => this.page(from),
+      (line) => isOn(line, stream),
+      { count: count ?? LINES, maxChars: LOG_TAIL_BYTES, pageBytes: LOG_TAIL_BYTES },
+    );
     return { text: tail(lines, cursor, whole), cursor };
   }
 

@@ -1,9 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Call, CallLogUnavailableError, openTaskClient, type TaskLogLine } from '../../src/client/index.ts';
+import {
+  type Call,
+  type CallLogOptions,
+  CallLogUnavailableError,
+  openTaskClient,
+  type TaskLogLine,
+} from '../../src/client/index.ts';
 import { text } from '../../src/engine/index.ts';
 import { answered } from '../hosts/waiting.ts';
 import { type Served, serve } from '../server/peer.ts';
 import { deferred } from '../support/engine.ts';
+import { OUTPUT, writes } from '../support/writes.ts';
 import { remoteOf } from './remotes.ts';
 import { pass, settled, stage } from './support.ts';
 
@@ -18,6 +25,12 @@ async function hosting(protocol: string) {
       await gate.promise;
       for (let n = 0; n < 1_000; n += 1) task.log(`${n} ${LONG}`);
       return text('done');
+    });
+    tasks.registerTool('writes', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
+      await gate.promise;
+      writes(task, ...OUTPUT); // Now; what follows, long ago.
+      writes(task, ...Array.from({ length: 1_000 }, (_, at) => ({ text: `${at} ${LONG}`, at })));
+      return text('written');
     });
   });
   const client = await openTaskClient({ journal: ':memory:', clock: served.clock });
@@ -54,6 +67,26 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
       expect(end.length).toBeGreaterThan(1);
       expect(end.length).toBeLessThan(7);
       expect(end.at(-1)).toBe(`info 999 ${LONG}`);
+    });
+
+    it('is read by its last lines, by stream and since a time, as it was written', async () => {
+      const { gate, served, ours } = await hosting(protocol);
+      const call = await ours.callTool({ name: 'writes' });
+      await following(call, served);
+      gate.resolve();
+      await answered(served.clock, call.result());
+      const of = async (options: CallLogOptions) => (await answered(served.clock, read(call.log(options)))).answer;
+      const all = OUTPUT.map(({ level = 'info', text: words }) => `${level} ${words}`);
+      const stdout = [...all.slice(0, 1), ...all.slice(2, 3)];
+      expect(await of({})).toEqual([...all, ...Array.from({ length: 1_000 }, (_, n) => `info ${n} ${LONG}`)]);
+      expect(await of({ tail: 2 })).toEqual([`info 998 ${LONG}`, `info 999 ${LONG}`]);
+      expect((await of({ tail: 1_001 }))[0]).toBe(all.at(-1));
+      expect(await of({ tail: 5_000 })).toEqual(await of({}));
+      expect(await of({ stream: 'stdout' })).toEqual(stdout);
+      expect(await of({ stream: 'stdout', tail: 1 })).toEqual(stdout.slice(1));
+      expect(await of({ since: 500 })).toHaveLength(504);
+      expect(await of({ since: 999, tail: 10, stream: 'stderr' })).toEqual(all.slice(1, 2));
+      await expect(read(call.log({ tail: 0 }))).rejects.toThrow('tail: expected a whole number from 1 on, got 0');
     });
 
     it('comes with the updates, to who asks for it', async () => {

@@ -279,7 +279,8 @@ describe('longcall admin logs', () => {
     const whole = await admin('logs', lease.taskId);
     const lines = whole.stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(20_001);
-    expect(lines[0]).toBe('1970-01-01T00:00:00.000Z error   bad news\ufffdforged');
+    expect(lines[0]).toBe('1970-01-01T00:00:00.000Z error   forged'); // As a terminal would show it, where it stands.
+    expect((await admin('logs', lease.taskId, '--json')).stdout).toContain('"bad \\u001b]0;title\\u0007news\\rforged"');
     expect(lines.at(-1)).toBe('1970-01-01T00:00:00.000Z info    line 19999');
     for (const tail of [1, 3, 15_000, 20_001, 50_000]) {
       const { stdout } = await admin('logs', lease.taskId, '--tail', String(tail));
@@ -290,13 +291,60 @@ describe('longcall admin logs', () => {
     expect(await admin('logs', 'tsk_unknown')).toMatchObject({ code: 3 });
   });
 
+  it('prints one stream, lines since a time, or the text alone', async () => {
+    const lease = await claimed();
+    const long = Date.parse('2026-01-31T00:00:00Z');
+    await store.appendLog(lease, [
+      { level: 'info', text: '\u001b[32mok\u001b[39m', at: 0, stream: 'stdout' },
+      { level: 'info', text: '\u001b[31mFAIL\u001b[39m\u001b[2J', at: 1, stream: 'stderr' },
+      { level: 'info', text: '10%\r20%', at: long, stream: 'stdout' },
+      { level: 'warning', text: 'logged', at: Date.now() },
+    ]);
+    const shown = async (...args: string[]) => (await admin('logs', lease.taskId, ...args)).stdout;
+    expect(await shown('--stream', 'stderr')).toBe('1970-01-01T00:00:00.001Z stderr  FAIL\n');
+    expect(await shown('--raw')).toBe('ok\nFAIL\n20%\nlogged\n');
+    expect(await shown('--raw', '--since', '2026-01-31')).toBe('20%\nlogged\n');
+    expect(await shown('--raw', '--since', '1h')).toBe('logged\n');
+    expect(await shown('--raw', '--stream', 'stdout', '-n', '1')).toBe('20%\n');
+    expect(await shown('--raw', '--since', '2026-01-01', '--tail', '10')).toBe('20%\nlogged\n');
+    const inColours = await run(['admin', 'logs', lease.taskId, '--db', file, '--raw', '-n', '3'], {
+      FORCE_COLOR: '1',
+    });
+    expect(inColours.stdout).toBe('\u001b[31mFAIL\u001b[39m\u001b[0m\n20%\nlogged\n');
+    expect(JSON.parse(await shown('--json', '--stream', 'stderr'))).toEqual({
+      level: 'info',
+      text: '\u001b[31mFAIL\u001b[39m\u001b[2J',
+      at: 1,
+      stream: 'stderr',
+    });
+    for (const wrong of [
+      ['--stream', 'stdin'],
+      ['--raw', '--json'],
+      ['--since', 'x'],
+      ['--tail', '0'],
+    ]) {
+      expect((await admin('logs', lease.taskId, ...wrong)).code, wrong.join(' ')).toBe(2);
+    }
+  });
+
+  it('is longcall logs too, by the id of a task, of the daemon of this user or of a file', async () => {
+    const lease = await claimed();
+    await store.appendLog(lease, [{ level: 'info', text: 'here', at: 0, stream: 'stdout' }]);
+    const expected = { code: 0, stdout: '1970-01-01T00:00:00.000Z stdout  here\n', stderr: '' };
+    // The file is called as the daemon's is, and lies where the daemon's would.
+    expect(await run(['logs', lease.taskId], { LONGCALL_RUNTIME_DIR: folder.path })).toEqual(expected);
+    expect(await run(['logs', lease.taskId.slice(4, 14), '--db', file])).toEqual(expected);
+    const elsewhere = { LONGCALL_RUNTIME_DIR: join(folder.path, 'none'), XDG_STATE_HOME: folder.path };
+    expect(await run(['logs', lease.taskId], elsewhere)).toMatchObject({ code: 3 });
+  });
+
   it('shows what a tool logged as several lines as one entry, so that it can forge none', async () => {
     const lease = await claimed();
     const text = 'two\n1970-01-01T00:00:00.000Z error   lines\r\nand\u2028more';
     await store.appendLog(lease, [{ level: 'info', text, at: 0 }]);
     const { stdout } = await admin('logs', lease.taskId);
     expect(stdout).toBe(
-      '1970-01-01T00:00:00.000Z info    two\n    1970-01-01T00:00:00.000Z error   lines\ufffd\n    and\n    more\n',
+      '1970-01-01T00:00:00.000Z info    two\n    1970-01-01T00:00:00.000Z error   lines\n    and\n    more\n',
     );
   });
 

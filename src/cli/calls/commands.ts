@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander';
+import { printingLines } from '../log-lines.ts';
 import type { Output } from '../output.ts';
 import { count, time } from '../parse.ts';
 import type { AnswerOptions } from './answer.ts';
 import type { CallCommandOptions, WaitOptions } from './call.ts';
-import type { ListOptions } from './manage.ts';
+import type { CallLogOptions, ListOptions } from './manage.ts';
 import type { CallsOptions, ReachOptions, Session } from './session.ts';
 
 /** What ended a command, where it is more than whether there was an error. */
@@ -67,11 +68,20 @@ export function callCommands(output: Output, rest: readonly string[], finish: Fi
       on(options, async (session) => (await manage()).showResult(id, given(options), session, output)),
   );
 
-  const logs = reaching(command('logs <id>', 'print what the task has logged, where its server tells that'))
+  const logs = printingLines(
+    reaching(command('logs <id>', 'print what the task of a call has logged, where its server tells that')),
+  )
     .option('-f, --follow', 'go on until the call is over')
-    .action((id: string, options: ReachOptions) =>
-      on(options, async (session) => (await manage()).showCallLog(id, given(options), session, output)),
-    );
+    .option('--db <file>', 'of a task in this database file; ids of tasks are else looked for in that of the daemon')
+    .addOption(
+      new Option('--key-file <file>', 'a file with the keys of an encrypted database').env('LONGCALL_KEY_FILE'),
+    )
+    .action(async (id: string, options: CallLogOptions) => {
+      const { taskFileOf } = await import('./task-file.ts');
+      const db = taskFileOf(id, options.db, process.env);
+      if (db !== undefined) await (await import('../logs.ts')).showLog(id, { ...options, db }, output);
+      else await on(options, async (session) => (await manage()).showCallLog(id, given(options), session, output));
+    });
 
   const answer = reaching(
     command('answer <id> [fields...]', 'answer what a call asks: key=value, or a form at a terminal'),

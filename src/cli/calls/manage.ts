@@ -1,6 +1,7 @@
 import { type Call, CallLogUnavailableError, RemoteError } from '../../client/index.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { iso, oneLine, relative, safe, safeJson, table } from '../format.ts';
+import { iso, oneLine, relative, safeJson, table } from '../format.ts';
+import { type LinesOptions, linePrinter } from '../log-lines.ts';
 import type { Output } from '../output.ts';
 import { exitCodeOf, noteOf, questionLines, resultText, shortCallId, stateOf, troubleOf } from './describe.ts';
 import { QuestionDesk } from './question-desk.ts';
@@ -11,6 +12,13 @@ export interface ListOptions {
   open?: boolean;
   limit: number;
   before?: string;
+}
+
+export interface CallLogOptions extends ReachOptions, LinesOptions {
+  follow?: boolean;
+  /** The file of the tasks, for the id of one. */
+  db?: string;
+  keyFile?: string;
 }
 
 /** How long a cancel or an end that is due may take to come through. */
@@ -119,24 +127,22 @@ export async function showResult(
 
 export async function showCallLog(
   given: string,
-  options: ReachOptions & { follow?: boolean },
+  options: CallLogOptions,
   session: Session,
   output: Output,
 ): Promise<number> {
   const call = await session.find(given);
   await session.connect(call.server, options, new QuestionDesk().onQuestion);
+  const { follow = false, tail, stream, since } = options;
+  const wanted = { ...(tail && { tail }), ...(stream && { stream }), ...(since !== undefined && { since }) };
+  const printed = linePrinter(options, output);
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
   process.on('SIGINT', interrupt);
   try {
-    for await (const line of call.log({ follow: options.follow === true, signal: stop.signal })) {
+    for await (const line of call.log({ ...wanted, follow, signal: stop.signal })) {
       if (output.isGone) break;
-      const { at, level, text } = line;
-      if (options.json) await output.write(`${safeJson(line)}\n`);
-      else
-        await output.write(
-          `${output.colors.gray(iso(at))} ${oneLine(level).padEnd(7)} ${safe(text).replaceAll('\n', '\n  ')}\n`,
-        );
+      await output.write(printed(line));
     }
   } catch (error) {
     if (stop.signal.aborted) return EXIT.waitEnded;
