@@ -105,6 +105,7 @@ export function httpTool(options: HttpToolOptions): JobAdapter<JsonObject, HttpR
       input: false,
       push: false,
       idempotentStart: idempotency?.honoured ?? false,
+      survives: true,
     },
 
     async start(input, context) {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Answer, isJsonObject, type JsonObject, type Question, type TaskProgress } from '../../core/index.ts';
+import { type Answer, isJsonObject, type JsonObject, type Question } from '../../core/index.ts';
 import { machine, type ProcessIdentity } from '../processes/process-table.ts';
+import type { ProgressSeen } from './progress/progress-reader.ts';
 
 /** Of a process that cannot be told apart from others, only its number. */
 export type KnownProcess = ProcessIdentity | { pid: number };
@@ -38,23 +39,12 @@ export interface JobExit {
   escaped: readonly number[];
   /** Processes that could not be ended. */
   left: readonly number[];
-  seen?: SeenProgress;
-}
-
-/** What its output says of how far it is. */
-export interface SeenProgress {
-  progress?: TaskProgress;
-  message?: string;
-  passed?: number;
-  failed?: number;
-  skipped?: number;
-  failures?: readonly string[];
-  format?: string;
+  seen?: ProgressSeen;
 }
 
 /** How a job stands that is not over. */
 export interface JobStanding {
-  seen?: SeenProgress;
+  seen?: ProgressSeen;
   /** What has no answer yet. */
   questions: Readonly<Record<string, Question>>;
 }

@@ -2,9 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import type { JobEnd, JsonObject, JsonValue } from '../../core/index.ts';
 import { isJsonObject } from '../../core/index.ts';
 import type { Frame } from './frames.ts';
-import type { JobExit, SeenProgress } from './job-files.ts';
+import type { JobExit } from './job-files.ts';
 import { readFrames } from './log-lines.ts';
 import { segmentsIn } from './log-segments.ts';
+import type { ProgressSeen } from './progress/progress-reader.ts';
 
 export interface ResultOptions {
   resultBytes: number;
@@ -62,7 +63,7 @@ function trouble({ killed, left, escaped }: JobExit): string[] {
   ];
 }
 
-function countLines(seen: SeenProgress | undefined): string[] {
+function countLines(seen: ProgressSeen | undefined): string[] {
   if (seen === undefined) return [];
   const { passed, failed, skipped, failures = [] } = seen;
   const counts = Object.entries({ passed, failed, skipped }).flatMap(([what, count]) =>

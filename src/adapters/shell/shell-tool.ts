@@ -1,13 +1,6 @@
 import { mkdirSync, watch } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import {
-  type JobAdapter,
-  type JobContext,
-  type JobSnapshot,
-  NonRetryableError,
-  type TaskProgress,
-  taskLogUri,
-} from '../../core/index.ts';
+import { type JobAdapter, type JobContext, type JobSnapshot, NonRetryableError, taskLogUri } from '../../core/index.ts';
 import { isAlive } from '../processes/process-table.ts';
 import { JobFiles, type JobStanding } from './job-files.ts';
 import { readLines } from './log-lines.ts';
@@ -135,7 +128,7 @@ function checked(command: ShellCommand): ShellCommand {
 }
 
 function standing({ questions, seen = {} }: JobStanding): JobSnapshot {
-  const { message, progress } = seen as { message?: string; progress?: TaskProgress };
+  const { message, progress } = seen;
   const told = { ...(message !== undefined && { message }), ...(progress !== undefined && { progress }) };
   return Object.keys(questions).length > 0 ? { state: 'input', questions, ...told } : { state: 'working', ...told };
 }

@@ -2,8 +2,10 @@ import { watch } from 'node:fs';
 import { systemClock } from '../../../core/clock.ts';
 import { redactor } from '../../processes/redactor.ts';
 import { BEAT_MS, type JobExit, type JobFiles, type StopCause } from '../job-files.ts';
+import { ProgressReader } from '../progress/progress-reader.ts';
 import { Asking } from './asking.ts';
 import { Command } from './command.ts';
+import type { Piece } from './framer.ts';
 import { LogFiles } from './log-files.ts';
 import { note } from './note.ts';
 import type { RunnerOrder } from './order.ts';
@@ -34,6 +36,7 @@ class Job {
   readonly #asking: Asking;
   readonly #token: string;
   readonly #startedAt = systemClock.now();
+  readonly #progress = new ProgressReader();
   #command: Command | undefined;
   #cause: StopCause | undefined;
 
@@ -69,7 +72,7 @@ class Job {
   }
 
   async #end(begun: () => void): Promise<JobExit> {
-    const { key, command, limits, secrets } = this.#order;
+    const { key, command, limits, secrets, progress } = this.#order;
     const url = await this.#asking.listen();
     const never = { startedAt: this.#startedAt, stdout: NOTHING, stderr: NOTHING, killed: 0, escaped: [], left: [] };
     // It may have been cancelled before there was anything to end.
@@ -95,6 +98,7 @@ class Job {
       clock: systemClock,
       log: new LogFiles(this.#files.folder, limits),
       secrets: [...secrets, this.#token],
+      ...(progress && { onPiece: (piece: Piece) => this.#saw(piece) }),
       onBytes: (bytes) => {
         if (limits.maxOutputBytes !== undefined && bytes > limits.maxOutputBytes) this.#stop('output');
       },
@@ -146,6 +150,15 @@ class Job {
     if (this.#command === undefined || this.#cause !== undefined) return;
     this.#cause = cause;
     this.#command.end();
+  }
+
+  #saw({ stream, overlong, data }: Piece): void {
+    if (overlong) return;
+    let changed = false;
+    for (const line of data.toString('utf8').split('\n')) {
+      if (line !== '' && this.#progress.line(line, stream)) changed = true;
+    }
+    if (changed) this.#standing.saw(this.#progress.seen);
   }
 
   /** Until it is written there is no end: whoever waits for it waits on. */

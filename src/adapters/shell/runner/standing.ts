@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Question, Timer } from '../../../core/index.ts';
-import type { JobFiles, SeenProgress } from '../job-files.ts';
+import type { JobFiles } from '../job-files.ts';
+import type { ProgressSeen } from '../progress/progress-reader.ts';
 import { note } from './note.ts';
 
 /** Progress is told so often at most. */
@@ -11,8 +12,8 @@ export class Standing {
   readonly #files: JobFiles;
   readonly #clock: Clock;
   readonly #questions = new Map<string, Question>();
-  #seen: SeenProgress | undefined;
-  #told: SeenProgress | undefined;
+  #seen: ProgressSeen | undefined;
+  #told: ProgressSeen | undefined;
   #timer: Timer | undefined;
   #over = false;
 
@@ -21,11 +22,11 @@ export class Standing {
     this.#clock = clock;
   }
 
-  get seen(): SeenProgress | undefined {
+  get seen(): ProgressSeen | undefined {
     return this.#seen;
   }
 
-  saw(seen: SeenProgress): void {
+  saw(seen: ProgressSeen): void {
     this.#seen = seen;
     this.#timer ??= this.#clock.setTimer(TELL_MS, () => this.#due());
   }
