@@ -28,6 +28,7 @@ describe('what is no progress', () => {
     '  ✔ Installed\n  ✔ Linked\n  ✔ Done\n  - left over',
     'Title\n\n  ✔ Installed\n  ✔ Linked',
     '✔ compiled (12ms)\n✖ linked (3ms)',
+    '✔ compiled (12.345ms)\nℹ tests follow',
     '===== 3 apples in 2 bags =====',
     '===== FAILURES =====\nFAILED tests/a.py::b - x',
     '3 passed\n1 failed',
@@ -121,7 +122,7 @@ describe('the Test Anything Protocol', () => {
   it('says where it was bailed out, and drops a plan that was not kept', () => {
     expect(seenIn(printed('TAP version 13\n1..3\nok 1\nBail out! no disk'))).toMatchObject({
       progress: { progress: 1, total: 3 },
-      message: 'bailed out no disk, 1 passed',
+      message: 'bailed out: no disk, 1 passed',
     });
     expect(seenIn(printed('1..1\nok 1\nok 2\nok 3')).progress).toEqual({ progress: 3 });
   });
@@ -142,5 +143,81 @@ describe('the Test Anything Protocol', () => {
     const steps = stepsIn(printed('1..2\nok 1\nok 2\n1..3\nok 1\nok 2\nok 3'));
     expect(steps.at(-1)).toMatchObject({ progress: { progress: 3, total: 3 }, phase: 2, passed: 5 });
     expect(impossible(steps)).toEqual([]);
+  });
+});
+
+describe('reports in pieces', () => {
+  it('sees a run of node --test that has one test, and a second run', () => {
+    const one = '✔ adds (0.503216ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ duration_ms 4.2';
+    expect(seenIn(printed(one))).toMatchObject({ progress: { progress: 1, total: 1 }, passed: 1, format: 'node-test' });
+    expect(seenIn(printed(`${one}\n${one}`))).toMatchObject({
+      progress: { progress: 1, total: 1 },
+      passed: 2,
+      phase: 2,
+    });
+  });
+
+  it('reads what go test adds about coverage, caches and packages without tests', () => {
+    const text = [
+      '\texample.com/a\t\tcoverage: 0.0% of statements',
+      'ok  \texample.com/b\t0.003s\tcoverage: 50.0% of statements',
+      'ok  \texample.com/c\t(cached)\tcoverage: 50.0% of statements [no tests to run]',
+      '?   \texample.com/d\t[no test files]',
+      'panic: of a test',
+      'FAIL\texample.com/e\t12.345s',
+      'FAIL\texample.com/f [setup failed]',
+      'FAIL',
+    ].join('\n');
+    expect(seenIn(printed(text))).toEqual({
+      progress: { progress: 4 },
+      phase: 1,
+      message: '2 packages passed, 2 failed',
+      failures: ['example.com/e', 'example.com/f [setup failed]'],
+      passed: 2,
+      failed: 2,
+      format: 'go-test',
+    });
+  });
+
+  it('counts all failures of jest once, though many are told twice', () => {
+    const failing = (file: string) => [`FAIL ${file}`, '  ● sums › adds', '', '    expect(1).toBe(2)', ''];
+    const text = [
+      ...failing('a.test.js'),
+      ...['PASS b.test.js (5.1 s)', 'PASS c.test.js (8 s, 150 MB heap size)'],
+      ...['Summary of all failing tests', ...failing('a.test.js')],
+      ...['Test Suites: 1 skipped, 1 failed, 2 passed, 3 of 4 total', 'Tests:       1 failed, 9 passed, 10 total'],
+    ];
+    expect(seenIn(printed(text.slice(0, -2).join('\n')))).toMatchObject({
+      progress: { progress: 3 },
+      message: '3 files, 1 failed',
+      failures: ['sums › adds'],
+    });
+    expect(seenIn(printed(text.join('\n')))).toMatchObject({
+      progress: { progress: 4, total: 4 },
+      message: '9 passed, 1 failed',
+    });
+  });
+
+  it('follows a build that learns how much there is to do, and one that is made twice', () => {
+    const ninja = stepsIn(printed('[1/9] CXX a\n[2/9] CXX b\n[3/8] CXX c\n[8/8] LINK d\n[1/2] CXX e\n[2/2] LINK f'));
+    expect(ninja.map(({ progress, phase }) => [phase, progress?.progress, progress?.total])).toEqual([
+      [1, 2, 9],
+      [1, 3, 8],
+      [1, 8, 8],
+      [2, 1, 2],
+      [2, 2, 2],
+    ]);
+    const make = '[ 50%] Building C object a.o\n[ 40%] Building C object b.o\n[100%] Built target a\n';
+    expect(impossible(stepsIn(printed(make + make)))).toEqual([]);
+    expect(seenIn(printed(make + make))).toMatchObject({ progress: { progress: 100, total: 100 }, phase: 2 });
+  });
+
+  it('counts what pytest without a headline prints in percent, and stops where it stopped', () => {
+    const dots = '.'.repeat(72);
+    expect(seenIn(printed(`${dots} [  4%]\n${dots.slice(1)}F\n1 failed, 143 passed in 0.29s`))).toMatchObject({
+      progress: { progress: 4, total: 100 },
+      message: '143 passed, 1 failed',
+    });
+    expect(seenIn(printed('no tests ran in 0.01s'))).toMatchObject({ passed: 0, failed: 0, format: 'pytest' });
   });
 });

@@ -39,7 +39,7 @@ export class GoTest implements Format {
     }
     if (/^=== RUN {3}\S/.test(text)) {
       this.#believe('running');
-      if (this.#by === undefined) this.#by = 'tests';
+      this.#byTests();
       return;
     }
     const test = ENDED.exec(text);
@@ -50,6 +50,12 @@ export class GoTest implements Format {
   #believe(state: 'running' | 'loose'): void {
     if (this.state === 'unknown') this.tally.startRun();
     this.state = state;
+  }
+
+  /** One that told of packages so far is followed by another one. */
+  #byTests(): void {
+    if (this.#by === 'packages') this.tally.startRun();
+    this.#by = 'tests';
   }
 
   #test(outcome: Outcome, name: string, indent: number): void {
@@ -91,9 +97,9 @@ export class GoTest implements Format {
     const outcome = OUTCOME[action];
     if (action === 'start') this.#open += 1;
     else if (outcome === undefined && action !== 'run') return;
-    this.#by = 'tests';
+    this.#believe('running');
+    this.#byTests();
     if (typeof test === 'string') {
-      this.#believe('running');
       if (outcome === undefined) return;
       if (!test.includes('/')) this.tally.count(outcome);
       if (outcome !== 'failed') return;

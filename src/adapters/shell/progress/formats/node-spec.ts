@@ -15,6 +15,8 @@ export class NodeSpec implements Format {
   state: 'unknown' | 'running' | 'settled' = 'unknown';
   readonly tally = new Tally();
   #suites: { indent: number; name: string }[] = [];
+  /** A test that would be the first of a run, if another follows. */
+  #first: [mark: string, name: string, more: string] | undefined;
   #totals = new Map<string, number>();
 
   read({ text, indent }: Line): void {
@@ -36,14 +38,16 @@ export class NodeSpec implements Format {
     while ((this.#suites.at(-1)?.indent ?? -1) >= indent) this.#suites.pop();
   }
 
-  #ended([, mark, name = '', ms = '', more = '']: string[], indent: number): void {
+  #ended([, mark = '', name = '', ms = '', more = '']: string[], indent: number): void {
     if (this.state === 'settled' && (mark === '✖' || mark === '⚠')) return; // All failures, once more.
     if (this.state !== 'running') {
-      // Nothing else tells of a test in millionths of a millisecond.
+      // Nothing else tells of tests in millionths of a millisecond, and of more than one.
       if (!/\.\d{3,}$/.test(ms)) return;
-      this.tally.startRun();
-      this.state = 'running';
-      this.#totals = new Map();
+      const first = this.#first;
+      this.#first = [mark, name, more];
+      if (first === undefined && this.#suites.length === 0) return;
+      this.#begin();
+      if (first !== undefined) this.#count(...first);
     }
     while ((this.#suites.at(-1)?.indent ?? -1) > indent) this.#suites.pop();
     const suite = this.#suites.at(-1);
@@ -52,6 +56,17 @@ export class NodeSpec implements Format {
       return;
     }
     this.#leave(indent);
+    this.#count(mark, name, more);
+  }
+
+  #begin(): void {
+    this.tally.startRun();
+    this.state = 'running';
+    this.#totals = new Map();
+    this.#first = undefined;
+  }
+
+  #count(mark: string, name: string, more: string): void {
     if (mark === '✔') this.tally.count(/^ # TODO/.test(more) ? 'skipped' : 'passed');
     else if (mark !== '✖' || more !== '')
       this.tally.count('skipped'); // A failure with a remark was to be expected.
@@ -64,7 +79,8 @@ export class NodeSpec implements Format {
   #total(found: RegExpExecArray | null): void {
     const [, word = '', digits] = found ?? [];
     const count = whole(digits);
-    if (count === undefined || this.state === 'unknown') return;
+    if (count === undefined || (this.state === 'unknown' && this.#first === undefined)) return;
+    if (this.#first !== undefined) this.#begin();
     this.state = 'settled';
     this.#totals.set(word, count);
     if (word !== 'duration_ms') return;

@@ -33,7 +33,8 @@ export class Tap implements Format {
   #atMargin(text: string): boolean {
     if (text.startsWith('Bail out!')) {
       if (this.state !== 'running') return true;
-      this.tally.note = `bailed out ${text.slice('Bail out!'.length).trim()}`;
+      const why = text.slice('Bail out!'.length).trim();
+      this.tally.note = why === '' ? 'bailed out' : `bailed out: ${why}`;
       this.state = 'settled';
       return true;
     }
