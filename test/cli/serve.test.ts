@@ -32,10 +32,25 @@ describe('longcall serve --check', () => {
         ok: true,
         file,
         upstreams: ['ci', 'docs'],
+        tools: [],
         listen: { host: '::1', port: 0 },
         state: join(folder.path, 'tasks'),
       },
     ]);
+  });
+
+  it('knows tools of its own, with upstreams or without', async () => {
+    const shell = 'shell: { build: { command: make }, test: { script: "npm test" } }\n';
+    writeFileSync(file, `${good}${shell}`);
+    expect((await cli(file, '--check')).stdout).toBe(`${file}: ok: ci, docs, build, test\n`);
+    writeFileSync(file, `state: tasks\n${shell}`);
+    const { code, stdout } = await cli(file, '--check', '--json');
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, upstreams: [], tools: ['build', 'test'] }]);
+    writeFileSync(file, 'state: tasks\nshell: { build: { command: make, env: { PATH: { input: path } } } }\n');
+    expect(await cli(file, '--check')).toMatchObject({
+      code: 2,
+      stderr: `${file}:2:41: shell.build.env.PATH: cannot be set from the input: it decides which programs and libraries are loaded\n`,
+    });
   });
 
   it('says all that is wrong with one', async () => {

@@ -44,7 +44,7 @@ it('serves the upstreams of a file, lets in who is named, and follows the file',
   const next = async () => JSON.parse((await lines.next()).value as string) as Record<string, unknown>;
 
   const { url, ...serving } = (await next()) as { url: string };
-  expect(serving).toEqual({ event: 'serving', pid: child.pid, upstreams: ['a'] });
+  expect(serving).toEqual({ event: 'serving', pid: child.pid, upstreams: ['a'], tools: [] });
   expect(await toolsOf(url, TOKENS[0])).toEqual(expect.arrayContaining(['echo']));
   await expect(toolsOf(url, TOKENS[1])).rejects.toThrow();
 
@@ -63,6 +63,11 @@ it('serves the upstreams of a file, lets in who is named, and follows the file',
 
   child.kill('SIGHUP');
   expect(await next()).toMatchObject({ event: 'reloaded', added: [], removed: [], changed: [], kept: ['a'] });
+
+  write(TOKENS[1], ['a'], 'limits: { slots: 2 }\nshell: { build: { command: make } }\n');
+  // Beside something else, the tools of an upstream get its name before theirs.
+  expect(await next()).toMatchObject({ event: 'reloaded', changed: ['a'], tools: { added: ['build'], removed: [] } });
+  expect(await toolsOf(url, TOKENS[1])).toEqual(expect.arrayContaining(['a_echo', 'build']));
 
   const exited = once(child, 'exit');
   child.kill('SIGTERM');

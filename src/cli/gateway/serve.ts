@@ -141,6 +141,15 @@ function restartFor(was: Servable, is: Servable): string[] {
   ];
 }
 
+function namesIn({ upstreams, shell = [] }: Servable): { upstreams: string[]; tools: string[] } {
+  return { upstreams: upstreams.map(({ name }) => name), tools: shell.map(({ name }) => name) };
+}
+
+function allIn(config: Servable): string {
+  const { upstreams, tools } = namesIn(config);
+  return [...upstreams, ...tools].join(', ');
+}
+
 /** What is said while serving: to people on the terminal, or to programs a line each. */
 class Told {
   readonly logger;
@@ -155,11 +164,11 @@ class Told {
     this.#output = output;
   }
 
-  async right({ upstreams, listen, stateFolder }: Servable): Promise<void> {
-    const names = upstreams.map(({ name }) => name);
+  async right(config: Servable): Promise<void> {
+    const { listen, stateFolder } = config;
     if (this.#json)
-      await this.#output.json({ ok: true, file: this.#file, upstreams: names, listen, state: stateFolder });
-    else await this.#output.write(`${this.#file}: ok: ${names.join(', ')}\n`);
+      await this.#output.json({ ok: true, file: this.#file, ...namesIn(config), listen, state: stateFolder });
+    else await this.#output.write(`${this.#file}: ok: ${allIn(config)}\n`);
   }
 
   async wrong({ message, problems }: ConfigError): Promise<void> {
@@ -167,15 +176,17 @@ class Told {
     else this.#output.warn(`${message}\n`);
   }
 
-  async serving(url: string, { upstreams }: Servable): Promise<void> {
-    const names = upstreams.map(({ name }) => name);
-    if (this.#json) await this.#output.json({ event: 'serving', url, pid: process.pid, upstreams: names });
-    else await this.#output.write(`serving ${names.join(', ')} on ${url}; stop with Ctrl-C\n`);
+  async serving(url: string, config: Servable): Promise<void> {
+    if (this.#json) await this.#output.json({ event: 'serving', url, pid: process.pid, ...namesIn(config) });
+    else await this.#output.write(`serving ${allIn(config)} on ${url}; stop with Ctrl-C\n`);
   }
 
   async reloaded(done: Awaited<ReturnType<Gateway['reload']>>, restart: string[]): Promise<void> {
     if (this.#json) return this.#output.json({ event: 'reloaded', ...done, restart });
-    const parts = Object.entries(done).filter(([, names]) => names.length > 0);
+    const { tools, ...upstreams } = done;
+    const parts = (Object.keys(upstreams) as (keyof typeof upstreams)[])
+      .map((what) => [what, [...upstreams[what], ...tools[what]]] as const)
+      .filter(([, names]) => names.length > 0);
     await this.#output.write(`reloaded: ${parts.map(([what, names]) => `${what} ${names.join(', ')}`).join('; ')}\n`);
     if (restart.length > 0) this.#output.warn(`longcall: ${restart.join(', ')}: counts from the next start on\n`);
   }

@@ -3,24 +3,21 @@ import type { Tasks } from '../../engine/index.ts';
 import { standardSchema } from '../../server/json-schema.ts';
 import type { OwnToolConfig } from '../config/types.ts';
 import { ANYTHING } from '../task-tools.ts';
+import type { OwnKindName } from './own-kinds.ts';
 
 /** A tool of the gateway's own, whatever does its work. */
 export interface OwnTool {
   config: OwnToolConfig;
-  /** Its name among the tasks. Of an upstream's tools it has a slash, of these a colon: neither is ever the other. */
+  /** Its name among the tasks. */
   task: string;
   register(tasks: Tasks): void;
 }
 
-/** One kind of work, by the word that the names of its tasks begin with. */
+/** One kind of work. */
 export interface OwnKind {
-  kind: string;
+  kind: OwnKindName;
   /** What follows tasks of a tool that is not in the configuration any more: nothing of it is started. */
   followed(name: string): OwnTool;
-}
-
-export function taskNameOf(kind: string, name: string): string {
-  return `${kind}:${name}`;
 }
 
 export interface Work {

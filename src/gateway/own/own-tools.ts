@@ -2,6 +2,7 @@ import type { JsonObject, Logger } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
 import type { FrontTool } from '../../server/front/front.ts';
 import { type ConfigChanges, diffByName } from '../config/diff.ts';
+import { readOwnTask } from './own-kinds.ts';
 import { listingOf, type OwnKind, type OwnTool } from './own-tool.ts';
 
 export interface OwnToolsParts {
@@ -41,11 +42,12 @@ export class OwnTools {
   resume(open: Iterable<string>): void {
     const { tasks, kinds } = this.#parts;
     const served = new Set([...this.#served.values()].map(({ tool }) => tool.task));
-    for (const name of open) {
-      const kind = kinds.find((one) => name.startsWith(`${one.kind}:`));
-      if (kind === undefined || served.has(name)) continue;
-      kind.followed(name.slice(kind.kind.length + 1)).register(tasks);
-      tasks.removeTool(name); // None is made any more.
+    for (const task of open) {
+      const own = served.has(task) ? undefined : readOwnTask(task);
+      const kind = kinds.find((one) => one.kind === own?.kind);
+      if (own === undefined || kind === undefined) continue;
+      kind.followed(own.name).register(tasks);
+      tasks.removeTool(task); // None is made any more.
     }
   }
 
@@ -74,7 +76,7 @@ export class OwnTools {
 
   /** Whether a task is of such a tool, also where that is not there any more. */
   owns(task: string): boolean {
-    return this.#parts.kinds.some(({ kind }) => task.startsWith(`${kind}:`));
+    return readOwnTask(task) !== undefined;
   }
 
   /** A file that says so is refused; what an upstream comes to have, nobody knows beforehand. */

@@ -9,7 +9,8 @@ import {
   NonRetryableError,
 } from '../../core/index.ts';
 import type { ShellToolConfig } from '../config/types.ts';
-import { type OwnKind, type OwnTool, registerOwn, taskNameOf } from './own-tool.ts';
+import { ownTaskName } from './own-kinds.ts';
+import { type OwnKind, type OwnTool, registerOwn } from './own-tool.ts';
 
 const KIND = 'shell';
 type Options = ShellToolOptions<JsonObject>;
@@ -36,7 +37,7 @@ export function shellOwnTool(config: ShellToolConfig, folder: string): OwnTool {
       }
     },
   };
-  const task = taskNameOf(KIND, name);
+  const task = ownTaskName(KIND, name);
   return {
     config,
     task,
@@ -66,7 +67,7 @@ export function shellKind(folder: string): OwnKind {
       const command = (): never => {
         throw new NonRetryableError(`${name} was not started: it is not in the configuration any more`);
       };
-      const task = taskNameOf(KIND, name);
+      const task = ownTaskName(KIND, name);
       return {
         config,
         task,

@@ -83,6 +83,9 @@ upstreams:
   dead: { command: ${node('--die=3', `--words=${SECRET}`)}, env: { TOKEN: "\${env:DOCTOR_TOKEN}" } }
   slow: { command: ${node('--silent')} }
   none: { command: [${JSON.stringify(join(folder, 'no-such-program'))}] }
+shell:
+  fine: { command: [${JSON.stringify(process.execPath)}] }
+  gone: { command: no-such-program, cwd: nowhere }
 `,
     );
     const looking = doctor(config, '--timeout', '9s');
@@ -116,6 +119,14 @@ upstreams:
       'dead',
       'slow',
       'none',
+      'gone',
+      'gone',
+    ]);
+    const commands = report.findings.filter(({ about }) => about === 'command').map(({ name, code }) => [name, code]);
+    expect(commands).toEqual([
+      ['fine', 'command-found'],
+      ['gone', 'command-missing'],
+      ['gone', 'command-folder-missing'],
     ]);
     expect(codesOf(report, 'state')).toContain('state-file-system');
     expect(readdirSync(state)).toEqual([]);

@@ -1,5 +1,6 @@
 import type {
   ClientFacts,
+  CommandFacts,
   DaemonFacts,
   Facts,
   MachineFacts,
@@ -76,4 +77,6 @@ export const client: ClientFacts = {
   lastSeenAt: machine.now,
 };
 
-export const facts: Facts = { upstreams: [upstream], daemon, machine, state };
+export const command: CommandFacts = { name: 'build', from: 'longcall.yaml', program: 'make', found: '/bin/make' };
+
+export const facts: Facts = { upstreams: [upstream], commands: [command], daemon, machine, state };

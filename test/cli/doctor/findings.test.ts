@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { clientFindings, servedClient } from '../../../src/cli/gateway/doctor/client-findings.ts';
-import type { DaemonFacts, MachineFacts, ReachedFacts, StateFacts } from '../../../src/cli/gateway/doctor/facts.ts';
+import { commandFindings } from '../../../src/cli/gateway/doctor/command-findings.ts';
+import type {
+  CommandFacts,
+  DaemonFacts,
+  MachineFacts,
+  ReachedFacts,
+  StateFacts,
+} from '../../../src/cli/gateway/doctor/facts.ts';
 import { exitCodeOf, judge } from '../../../src/cli/gateway/doctor/judge.ts';
 import { daemonFindings, machineFindings } from '../../../src/cli/gateway/doctor/machine-findings.ts';
 import { stateFindings } from '../../../src/cli/gateway/doctor/state-findings.ts';
 import { upstreamFindings } from '../../../src/cli/gateway/doctor/upstream-findings.ts';
 import { KNOWN_CLIENTS } from '../../../src/server/limits.ts';
-import { client, daemon, facts, machine, reached, state, upstream } from './facts.ts';
+import { client, command, daemon, facts, machine, reached, state, upstream } from './facts.ts';
 
 const own = machine.longcall;
 /** What was found, in few words. */
@@ -206,6 +213,21 @@ describe('findings on the state', () => {
       '2 tasks wait for the upstream "up-1", which the file does not name',
     ]);
     expect(messages({ daemon: { running: false } })).toEqual([]); // Whoever starts may name any.
+    const commands = [{ tool: 'shell:build', count: 1 }]; // They go on, whoever is there.
+    expect(messages({ state: { ...state, store: { ...store, open: commands } } })).toEqual([]);
+  });
+});
+
+describe('a command of the gateway’s own', () => {
+  it('is there, or is told as missing, and so is its folder', () => {
+    const codes = (change: Partial<CommandFacts>) =>
+      commandFindings({ ...command, ...change }).map(({ level, code }) => `${level} ${code}`);
+    expect(codes({})).toEqual(['ok command-found']);
+    const { found: _, ...nowhere } = command;
+    expect(commandFindings({ ...nowhere, missingFolder: '/gone' })).toEqual([
+      expect.objectContaining({ level: 'fail', code: 'command-missing', message: 'make is no program in its PATH' }),
+      expect.objectContaining({ level: 'fail', code: 'command-folder-missing', message: 'there is no folder /gone' }),
+    ]);
   });
 });
 
@@ -213,7 +235,7 @@ describe('all findings', () => {
   it('are about something, and end in an exit code', () => {
     const seen = judge({ ...facts, daemon: { ...daemon, clients: [client, { ...client, name: 'claude-code' }] } });
     expect(new Set(seen.map(({ about }) => about))).toEqual(
-      new Set(['upstream', 'client', 'daemon', 'state', 'machine']),
+      new Set(['upstream', 'command', 'client', 'daemon', 'state', 'machine']),
     );
     expect(seen.filter(({ about }) => about === 'client')).toMatchObject([
       { name: 'some-host', at: 0 },

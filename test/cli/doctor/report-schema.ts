@@ -48,6 +48,8 @@ const upstream = object({
   stderr: list(text),
 });
 
+const command = object({ name: text, from: text, program: text, 'found?': text, 'missingFolder?': text });
+
 const client = object({
   name: text,
   'version?': text,
@@ -63,7 +65,7 @@ const client = object({
 
 const finding = object({
   level: oneOf('ok', 'warn', 'fail'),
-  about: oneOf('upstream', 'client', 'daemon', 'state', 'machine'),
+  about: oneOf('upstream', 'command', 'client', 'daemon', 'state', 'machine'),
   'name?': text,
   'at?': count,
   code: { type: 'string', pattern: '^[a-z-]+$' },
@@ -77,6 +79,7 @@ export const reportSchema = object({
   counts: object({ ok: count, warn: count, fail: count }),
   findings: list(finding),
   upstreams: list(upstream),
+  commands: list(command),
   clients: list(client),
   daemon: {
     anyOf: [

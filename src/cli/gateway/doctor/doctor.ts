@@ -38,7 +38,7 @@ export async function doctor(
   return exitCodeOf(findings, options);
 }
 
-async function gather({ upstreams, gateway }: AllNamed, { state, timeout }: DoctorOptions): Promise<Facts> {
+async function gather({ upstreams, commands, gateway }: AllNamed, { state, timeout }: DoctorOptions): Promise<Facts> {
   const machine = watchMachine(systemClock);
   const named = state === undefined ? gateway?.stateFolder : resolve(state);
   const folder = named ?? daemonFolder(undefined, process.env);
@@ -49,6 +49,7 @@ async function gather({ upstreams, gateway }: AllNamed, { state, timeout }: Doct
     daemon,
     state: await lookAtState(folder, of, systemClock),
     upstreams: await lookedAt(upstreams, timeout),
+    commands,
     machine: machine(),
     ...(of === 'gateway' && gateway !== undefined && { configured: gateway.upstreams.map(({ name }) => name) }),
   };

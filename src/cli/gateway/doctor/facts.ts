@@ -47,6 +47,19 @@ export interface ReachedFacts {
   escaped: number;
 }
 
+/** A command that is a tool of the gateway's own. Nothing in it is secret. */
+export interface CommandFacts {
+  name: string;
+  /** The file that has it. */
+  from: string;
+  /** As the file has it. */
+  program: string;
+  /** The file that would be started; absent: there is none. */
+  found?: string;
+  /** Where it would be started in, if that is not there. */
+  missingFolder?: string;
+}
+
 /** A client that the daemon has seen. */
 export interface ClientFacts {
   name: string;
@@ -109,6 +122,7 @@ export interface StateFacts {
 /** All that was found. Judged by pure functions, apart from how it was found. */
 export interface Facts {
   upstreams: UpstreamFacts[];
+  commands: CommandFacts[];
   daemon: DaemonFacts;
   machine: MachineFacts;
   state: StateFacts;

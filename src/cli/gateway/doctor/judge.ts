@@ -1,5 +1,6 @@
 import { EXIT } from '../../errors.ts';
 import { clientFindings } from './client-findings.ts';
+import { commandFindings } from './command-findings.ts';
 import type { Facts } from './facts.ts';
 import { type Finding, type Found, UNREADABLE } from './finding.ts';
 import { daemonFindings, machineFindings } from './machine-findings.ts';
@@ -8,12 +9,13 @@ import { upstreamFindings } from './upstream-findings.ts';
 
 /** Everything that is to be said of what was found. */
 export function judge(facts: Facts): Finding[] {
-  const { upstreams, daemon, machine, state } = facts;
+  const { upstreams, commands, daemon, machine, state } = facts;
   const clients = daemon.running ? daemon.clients : [];
   return [
     ...upstreams.flatMap((one, at) =>
       about('upstream', upstreamFindings(one, machine.longcall), { name: one.name, at }),
     ),
+    ...commands.flatMap((one, at) => about('command', commandFindings(one), { name: one.name, at })),
     ...clients.flatMap((one, at) => about('client', clientFindings(one), { name: one.name, at })),
     ...about('daemon', daemonFindings(daemon, machine.longcall, state)),
     ...about('state', stateFindings(facts)),

@@ -10,7 +10,8 @@ import type { Output } from '../../output.ts';
 import { gatewayCommands } from '../commands.ts';
 import { readWrapped } from '../setup/own-command.ts';
 import { type WrapOptions, wrapSpec } from '../wrap-options.ts';
-import type { UpstreamFacts } from './facts.ts';
+import type { CommandFacts, UpstreamFacts } from './facts.ts';
+import { lookAtCommand } from './look-command.ts';
 import { secretsOf } from './secrets-of.ts';
 
 export interface NamingOptions {
@@ -36,6 +37,8 @@ export interface Named {
 
 export interface AllNamed {
   upstreams: Named[];
+  /** Tools of the gateway's own that the file names. */
+  commands: CommandFacts[];
   /** Of a gateway's file. */
   gateway?: GatewayConfig;
 }
@@ -59,6 +62,7 @@ export async function allNamed(
       ...(config === undefined ? [] : await hosts(config, env, output)),
       ...(command.length > 0 || options.url !== undefined ? [alone(options, command, env)] : []),
     ],
+    commands: (gateway?.config.shell ?? []).map((tool) => lookAtCommand(tool, file ?? '')),
     ...(gateway !== undefined && { gateway: gateway.config }),
   };
 }

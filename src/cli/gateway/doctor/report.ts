@@ -5,13 +5,14 @@ import type { Facts, UpstreamFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 
 /** What `--json` prints. */
-export function jsonOf({ upstreams, daemon, machine, state }: Facts, findings: readonly Finding[]): object {
+export function jsonOf({ upstreams, commands, daemon, machine, state }: Facts, findings: readonly Finding[]): object {
   const { clients, ...runs } = daemon.running ? daemon : { ...daemon, clients: [] };
   const count = (level: Finding['level']): number => findings.filter((one) => one.level === level).length;
   return {
     counts: { ok: count('ok'), warn: count('warn'), fail: count('fail') },
     findings,
     upstreams,
+    commands,
     clients: clients.map((client) => ({ ...client, ...servedClient(client) })),
     daemon: runs,
     state,
@@ -21,6 +22,7 @@ export function jsonOf({ upstreams, daemon, machine, state }: Facts, findings: r
 
 const TITLES: Record<Finding['about'], string> = {
   upstream: 'upstreams',
+  command: 'commands',
   client: 'clients seen',
   daemon: 'daemon',
   state: 'state',
@@ -47,9 +49,10 @@ export function textOf(facts: Facts, findings: readonly Finding[], colors: Outpu
   return `${lines.join('\n')}\n${summary(findings)}\n`;
 }
 
-function detailsOf({ upstreams, daemon }: Facts, { about, at = 0 }: Finding): string | undefined {
+function detailsOf({ upstreams, commands, daemon }: Facts, { about, at = 0 }: Finding): string | undefined {
   const upstream = about === 'upstream' ? upstreams[at] : undefined;
   if (upstream !== undefined) return upstreamDetails(upstream);
+  if (about === 'command') return commands[at]?.name;
   const client = about === 'client' && daemon.running ? daemon.clients[at] : undefined;
   if (client === undefined) return undefined;
   const { name, version = '', protocol } = client;

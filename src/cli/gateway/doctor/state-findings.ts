@@ -1,3 +1,4 @@
+import { readOwnTask } from '../../../gateway/own/own-kinds.ts';
 import { bytes } from '../../format.ts';
 import type { DaemonFacts, Facts, StateFacts } from './facts.ts';
 import { counted, type Found, fail, ok, UNREADABLE, warn } from './finding.ts';
@@ -123,6 +124,7 @@ function waiting({ store, folder }: StateFacts, daemon: DaemonFacts, configured:
   const by = daemon.running ? 'no host has named since the daemon started' : 'the file does not name';
   const counts = new Map<string, number>();
   for (const { tool, count } of store?.open ?? []) {
+    if (readOwnTask(tool) !== undefined) continue; // They need nobody to name them.
     const at = tool.indexOf('/');
     const upstream = at < 0 ? tool : tool.slice(0, at);
     if (!known.includes(upstream)) counts.set(upstream, (counts.get(upstream) ?? 0) + count);
