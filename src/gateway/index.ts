@@ -1,2 +1,9 @@
-export type { GatewayConfig, ToolPolicy, UpstreamConfig, UpstreamTarget } from './config/types.ts';
+export type {
+  GatewayConfig,
+  OwnToolConfig,
+  ShellToolConfig,
+  ToolPolicy,
+  UpstreamConfig,
+  UpstreamTarget,
+} from './config/types.ts';
 export { type Gateway, type GatewayOptions, type GatewayStatus, openGateway } from './gateway.ts';

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the file and a shell's, none of JavaScript's
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -167,13 +167,31 @@ describe('a command as a tool', () => {
     expect(cwd).toBe(config.shell?.[0]?.recipe.cwd);
   });
 
-  it('has its secrets, and says none', async () => {
-    const script = `[ "$API_TOKEN" = ${SECRET} ] && echo "it is $API_TOKEN"`;
-    const config = configOf({ says: { script, env: { API_TOKEN: '${env:API_TOKEN}' } } });
-    const { url } = await standing(config);
-    const result = await (await guest(url, 'auto')).callTool({ name: 'says' });
-    expect(words(result)).toMatch(/^it is .*exit code 0/s);
-    expect(words(result)).not.toContain(SECRET);
+  it('has its secrets, and none of them is said or kept', async () => {
+    const script = `[ "$API_TOKEN" = ${SECRET} ] && echo "it is $API_TOKEN"; echo "$API_TOKEN" >&2; cat`;
+    const shell = {
+      says: {
+        script,
+        env: { API_TOKEN: '${env:API_TOKEN}' },
+        input: { properties: { text: { type: 'string' } } },
+        stdin: { input: 'text' },
+      },
+    };
+    const folder = stateFolder();
+    const gateway = await openGateway({ stateFolder: folder, config: configOf(shell) });
+    onTestFinished(() => gateway.close());
+    const { url } = await gateway.listen({ port: 0 });
+    const result = await (await guest(url, 'auto')).callTool({ name: 'says', arguments: { text: 'some input' } });
+    expect(words(result)).toMatch(/^it is .*some input.*exit code 0/s);
+    expect(JSON.stringify(result)).not.toContain(SECRET);
+    await gateway.close();
+    const kept = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const holding = (text: string) =>
+      kept
+        .filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(text))
+        .map(({ name }) => name);
+    expect(holding('some input')).not.toEqual([]); // It is where a secret would be found.
+    expect(holding(SECRET)).toEqual([]);
   });
 
   it('never has its PATH from the input', () => {
