@@ -1,4 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the file and a shell's, none of JavaScript's
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -10,7 +12,7 @@ import type { GatewayConfig } from '../../src/gateway/config/types.ts';
 import { type Gateway, openGateway } from '../../src/gateway/gateway.ts';
 import { encodeIdempotencyKey } from '../../src/wire/idempotency.ts';
 import { recordingLogger } from '../support/engine.ts';
-import type { Json } from '../support/messages.ts';
+import { type Json, request } from '../support/messages.ts';
 import { scratchFolder } from '../support/stores.ts';
 import { type ClientKind, clientKinds, type Reach } from './support/clients.ts';
 import { guest, plainServer, standing, stateFolder, upstream, words } from './support.ts';
@@ -62,11 +64,11 @@ function configOf(shell: Json, more: Json = {}): GatewayConfig {
   return parseConfig(stringify({ ...more, shell }), 'longcall.yaml', { env, folder: folder.path }).config;
 }
 
+const front = join(import.meta.dirname, 'support', 'front-process.ts');
 const fronts: Record<string, (config: GatewayConfig) => Promise<Reach>> = {
   http: async (config) => ({ url: (await standing(config)).url }),
   stdio: async (config) => {
-    const program = join(import.meta.dirname, 'support', 'front-process.ts');
-    return { command: NODE, args: ['--import', 'tsx', program, stateFolder(), JSON.stringify(config)] };
+    return { command: NODE, args: ['--import', 'tsx', front, stateFolder(), JSON.stringify(config)] };
   },
 };
 
@@ -339,27 +341,45 @@ describe('when the configuration changes', () => {
 describe('after a restart', () => {
   const theTask = async ({ tasks }: Gateway): Promise<string> => (await tasks.inspect.list({})).tasks[0]?.taskId ?? '';
 
-  it('a command is followed on, though its tool is in the file no more, and judged as it was begun [P16]', async () => {
-    const { script, began, end } = waiting();
-    const folder = stateFolder();
-    const config = configOf({
-      work: { script: script('done'), okCodes: [3], input: { properties: { x: { type: 'string' } } } },
-    });
-    const first = await openGateway({ stateFolder: folder, config });
-    const { url } = await first.listen({ port: 0 });
-    await (await host(url)).callTool({ name: 'work', arguments: { x: 'y' } });
-    await until(began);
-    await first.close();
-    const { gateway } = await standing({ upstreams: [] }, { stateFolder: folder });
-    expect(await gateway.busy()).toBe(true);
-    end(3);
-    const taskId = await theTask(gateway);
-    await until(async () => (await gateway.tasks.inspect.get(taskId)).status === 'completed');
-    const { result } = await gateway.tasks.inspect.payloads(taskId);
-    expect(JSON.stringify(result)).toContain('done');
-    expect(result).not.toHaveProperty('isError');
-    await until(async () => !(await gateway.busy()));
-  });
+  const ways: Record<string, (folder: string, config: GatewayConfig, began: () => boolean) => Promise<void>> = {
+    'of a gateway that handed over': async (folder, config, began) => {
+      const gateway = await openGateway({ stateFolder: folder, config });
+      const { url } = await gateway.listen({ port: 0 });
+      await (await host(url)).callTool({ name: 'work', arguments: { x: 'y' } });
+      await until(began);
+      await gateway.close();
+    },
+    'of a gateway that was killed': async (folder, config, began) => {
+      const args = ['--import', 'tsx', front, folder, JSON.stringify(config)];
+      const child = spawn(NODE, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const call = request(1, 'tools/call', { name: 'work', arguments: { x: 'y' } });
+      child.stdin.write(`${JSON.stringify(call)}\n`);
+      await until(began);
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+
+  it.each(Object.entries(ways))(
+    'a command %s is followed on, though its tool is in the file no more, and judged as it was begun [P16]',
+    async (_way, work) => {
+      const { script, began, end } = waiting();
+      const folder = stateFolder();
+      const input = { properties: { x: { type: 'string' } } };
+      await work(folder, configOf({ work: { script: script('done'), okCodes: [3], input } }), began);
+      const { gateway } = await standing({ upstreams: [] }, { stateFolder: folder });
+      expect(await gateway.busy()).toBe(true);
+      end(3);
+      const taskId = await theTask(gateway);
+      await until(async () => (await gateway.tasks.inspect.get(taskId)).status === 'completed');
+      const { result } = await gateway.tasks.inspect.payloads(taskId);
+      expect(JSON.stringify(result)).toContain('done');
+      expect(result).not.toHaveProperty('isError');
+      await until(async () => !(await gateway.busy()));
+    },
+  );
 
   it('a command that waited for its turn fails, where its tool is in the file no more', async () => {
     const { script, began, end } = waiting();
