@@ -16,7 +16,7 @@ export interface Frame {
 }
 
 /** Flags and stream, time, length. */
-export const FRAME_HEADER_BYTES = 11;
+const FRAME_HEADER_BYTES = 11;
 const STDERR = 1;
 const CONTINUES = 2;
 const OVERLONG = 4;
