@@ -71,7 +71,7 @@ export function jobValues(key: string, webhook: string | undefined): Values['job
 }
 
 /** The same key always gives the same: a UUID of the kind that anybody may make in a way of his own. @see RFC 9562, 5.8 */
-export function uuidOf(key: string): string {
+function uuidOf(key: string): string {
   const bytes = createHash('sha256').update(`longcall http ${key}`).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
