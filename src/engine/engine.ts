@@ -300,9 +300,10 @@ export class Engine extends OwnTasks<EngineParts> {
     const { store, dispatcher } = await backend.open({ clock, random, logger });
     const name = `${hostname()}:${process.pid}:${Buffer.from(random.bytes(6)).toString('hex')}`;
     const { workerId, resign } = await store.enlist(name);
+    const logged = (taskId: TaskId): void => this.logWatchers.notify(new Set([taskId]));
     const worker = new Worker(
       workerId,
-      { store, dispatcher, registry: this.registry, clock, random, logger, jobs: this.#jobs },
+      { store, dispatcher, registry: this.registry, clock, random, logger, jobs: this.#jobs, logged },
       settings,
     );
     this.#worker = worker;
@@ -311,6 +312,7 @@ export class Engine extends OwnTasks<EngineParts> {
     const maintenance = new Maintenance({ store, clock, logger, everyMs: sweepMs, graceMs: leaseMs, wake });
     dispatcher.onBell((changed) => {
       this.watchers.notify(changed);
+      this.logWatchers.notify(changed); // What another process logs is news of anything; and ends are news of logs.
       worker.notice(changed).catch((error) => logger.error({ error }, 'news about tasks could not be read'));
       worker.wake();
     });

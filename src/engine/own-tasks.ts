@@ -29,6 +29,8 @@ export interface OwnTasksParts {
 export abstract class OwnTasks<Parts extends OwnTasksParts> {
   protected readonly parts: Parts;
   protected readonly watchers = new Watchers();
+  /** Apart from those: who follows a task's status does not look again for each line that it logs. */
+  protected readonly logWatchers = new Watchers();
   readonly #polls: Polls;
   readonly #probes: Probes;
 
@@ -71,6 +73,11 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
   /** What becomes of tasks, and by whom, for operators: never what is in them. */
   #audit({ taskId, name, principal }: TaskRecord, level: 'info' | 'debug', text: string): void {
     this.parts.logger[level]({ task: shortId(taskId), tool: name, owner: principal.subject }, text);
+  }
+
+  /** Whether there is such a task of this principal's. */
+  async owns(taskId: TaskId, principal: Principal): Promise<boolean> {
+    return (await this.#ifThere(taskId, principal)) !== undefined;
   }
 
   /**
@@ -224,6 +231,11 @@ export abstract class OwnTasks<Parts extends OwnTasksParts> {
   /** Calls back whenever the task may have changed. Returns the function that ends the watch. */
   watch(taskId: TaskId, listener: () => void): () => void {
     return this.watchers.watch(taskId, listener);
+  }
+
+  /** Calls back whenever the task may have logged something, or be over. Returns the function that ends the watch. */
+  watchLog(taskId: TaskId, listener: () => void): () => void {
+    return this.logWatchers.watch(taskId, listener);
   }
 
   /**

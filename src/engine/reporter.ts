@@ -9,6 +9,16 @@ const COALESCE_MS = 100;
 /** Every poller gets the message; more than a line of it belongs in the log. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
+export interface ReporterParts {
+  store: TaskStore;
+  clock: Clock;
+  logger: Logger;
+  /** What is kept of the task's log. */
+  maxLogBytes?: number | undefined;
+  /** Lines of the log were written: others than the store's listeners are told by nobody else. */
+  logged: () => void;
+}
+
 /**
  * A handler's progress and log on their way to the store: gathered, written in batches, and never a reason for the
  * handler to fail.
@@ -19,6 +29,7 @@ export class Reporter {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #maxLogBytes: number | undefined;
+  readonly #logged: () => void;
   #progress: TaskProgress | undefined;
   #said: string | undefined;
   #pollIntervalMs: number | undefined;
@@ -27,13 +38,13 @@ export class Reporter {
   #writing: Promise<void> = Promise.resolve();
   #closed = false;
 
-  /** @param maxLogBytes what is kept of the task's log */
-  constructor(store: TaskStore, lease: Lease, clock: Clock, logger: Logger, maxLogBytes?: number) {
+  constructor(lease: Lease, { store, clock, logger, maxLogBytes, logged }: ReporterParts) {
     this.#store = store;
     this.#lease = lease;
     this.#clock = clock;
     this.#logger = logger;
     this.#maxLogBytes = maxLogBytes;
+    this.#logged = logged;
   }
 
   progress(progress: number, total?: number, message?: string): void {
@@ -102,6 +113,7 @@ export class Reporter {
     try {
       if (Object.keys(report).length > 0) await this.#store.report(this.#lease, report);
       for (const lines of batches) await this.#store.appendLog(this.#lease, lines, this.#maxLogBytes);
+      if (batches.length > 0) this.#logged();
     } catch (error) {
       this.#logger.warn({ task: shortId(this.#lease.taskId), error }, 'progress or log of a task could not be written');
     }

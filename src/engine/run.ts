@@ -9,6 +9,7 @@ import {
   shortId,
   TaskCancelledError,
   TaskError,
+  type TaskId,
   TaskInterruptedError,
   TaskTimedOutError,
   type TerminalState,
@@ -59,6 +60,7 @@ export class Run implements RunControl {
   readonly #logger: Logger;
   readonly #settings: RunSettings;
   readonly jobs: JobKeeper;
+  readonly #logged: (taskId: TaskId) => void;
   readonly #controller = new AbortController();
   readonly #active: ActiveTime;
   readonly #waits: Waits;
@@ -83,6 +85,7 @@ export class Run implements RunControl {
       logger: Logger;
       settings: RunSettings;
       jobs: JobKeeper;
+      logged: (taskId: TaskId) => void;
     },
   ) {
     this.claimed = claimed;
@@ -93,6 +96,7 @@ export class Run implements RunControl {
     this.#logger = parts.logger;
     this.#settings = parts.settings;
     this.jobs = parts.jobs;
+    this.#logged = parts.logged;
     this.renewedAt = parts.clock.monotonic();
     const { timeoutMs, activeMs } = claimed;
     const leftMs = timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - activeMs);
@@ -159,7 +163,13 @@ export class Run implements RunControl {
   /** Runs the handler; resolves when its slot is free again. Never rejects. */
   async execute(): Promise<void> {
     const { lease } = this.claimed;
-    const reporter = new Reporter(this.#store, lease, this.#clock, this.#logger, this.#settings.maxLogBytes);
+    const reporter = new Reporter(lease, {
+      store: this.#store,
+      clock: this.#clock,
+      logger: this.#logger,
+      maxLogBytes: this.#settings.maxLogBytes,
+      logged: () => this.#logged(lease.taskId),
+    });
     try {
       // A first lease cannot have left anything behind.
       if (lease.fence > 1) this.#records = new Records(await this.#store.history(lease.taskId));

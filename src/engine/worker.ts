@@ -43,6 +43,7 @@ export class Worker {
   readonly #logger: Logger;
   readonly #settings: WorkerSettings;
   readonly #jobs: JobKeeper;
+  readonly #logged: (taskId: TaskId) => void;
   readonly #slots: Slots;
   readonly #runs = new Map<TaskId, Run>();
   readonly #promised = new Pending();
@@ -65,6 +66,8 @@ export class Worker {
       random: RandomSource;
       logger: Logger;
       jobs: JobKeeper;
+      /** A task has logged something. */
+      logged: (taskId: TaskId) => void;
     },
     settings: WorkerSettings,
   ) {
@@ -77,6 +80,7 @@ export class Worker {
     this.#logger = parts.logger;
     this.#settings = settings;
     this.#jobs = parts.jobs;
+    this.#logged = parts.logged;
     this.#slots = new Slots(settings);
   }
 
@@ -216,6 +220,7 @@ export class Worker {
       logger: this.#logger,
       settings: this.#settings,
       jobs: this.#jobs,
+      logged: this.#logged,
     });
     void run.execute().finally(() => {
       if (this.#runs.get(taskId) === run) this.#runs.delete(taskId); // A later run of the task may have begun here.

@@ -69,8 +69,7 @@ export function attach(host: Host, tasks: Tasks, serving: Serving, instance: Ins
     if (host.keyed === undefined) for (const tool of tasks.tools) registerTool(host, tool, parts);
     registerOthers(host, parts);
     if (serving.companions) parts.companions = registerCompanions(host, parts);
-    const subscribe = era === 'modern';
-    if (serving.resources) registerTaskResources(host, tasks, serving.principalOf, { subscribe });
+    if (serving.resources) registerTaskResources(host, parts);
   }
   if (era === 'modern') {
     host.registerCapabilities({ extensions: { [v26.TASKS_EXTENSION]: {}, [IDEMPOTENCY_EXTENSION]: {} } });

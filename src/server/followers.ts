@@ -1,14 +1,26 @@
-import { isTerminal, type Principal, pollIntervalMs, type TaskId, type TaskRecord, type Timer } from '../core/index.ts';
+import {
+  isTerminal,
+  LimitExceededError,
+  type Principal,
+  pollIntervalMs,
+  type TaskId,
+  type TaskRecord,
+  type Timer,
+} from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
-import { type EncodeOptions, keptToken } from '../wire/rev2025-11-25/index.ts';
+import { type EncodeOptions, encodeResourceUpdated, keptToken } from '../wire/rev2025-11-25/index.ts';
 import { wordsFor } from '../wire/words.ts';
+import { tellOfLog, tellOfTask } from './log-news.ts';
 import type { QuestionDesk, Stream } from './questions.ts';
+import type { Subscribable } from './task-uris.ts';
 import type { ToldProgress } from './told-progress.ts';
 
 /** Of sessions that do not listen, this many are remembered, the latest; others still find out by asking. */
 const MAX_SILENT = 1_000;
 /** Of the tasks such a session started, this many. */
 const MAX_TASKS = 100;
+/** Resources that a session may subscribe to. */
+const MAX_SUBSCRIPTIONS = 1_000;
 
 /** Where a session listens. */
 export interface Channel extends Stream {
@@ -28,8 +40,15 @@ interface Followed {
   seen: string;
 }
 
+/** A resource of a task that a session has subscribed to. */
+export interface Subscribed extends Subscribable {
+  principal: Principal;
+}
+
 interface Session {
   tasks: Map<TaskId, Followed>;
+  /** By URI. */
+  subscriptions: Map<string, Subscribed & { ended: AbortController }>;
   listening: { channel: Channel; patient: boolean; ended: AbortController } | undefined;
 }
 
@@ -81,12 +100,35 @@ export class Followers {
     before?.ended.abort();
     before?.channel.end?.();
     for (const [taskId, followed] of session.tasks) this.#tell(sessionId, session, taskId, followed);
+    for (const uri of session.subscriptions.keys()) this.#tellOf(session, uri);
     return () => {
       listening.ended.abort();
       if (session.listening !== listening) return;
       session.listening = undefined;
       this.#fellSilent(sessionId, session);
     };
+  }
+
+  /**
+   * The session is told of a resource wherever it listens, at first and whenever it changes.
+   * @throws {LimitExceededError} when it has subscribed to too many.
+   */
+  subscribe(sessionId: string, uri: string, subscribed: Subscribed): void {
+    const session = this.#session(sessionId);
+    const { subscriptions } = session;
+    if (!subscriptions.has(uri) && subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      throw new LimitExceededError(`a session subscribes to at most ${MAX_SUBSCRIPTIONS} resources; end some first`);
+    }
+    subscriptions.get(uri)?.ended.abort();
+    subscriptions.set(uri, { ...subscribed, ended: new AbortController() });
+    if (session.listening !== undefined) this.#tellOf(session, uri);
+    else this.#fellSilent(sessionId, session);
+  }
+
+  unsubscribe(sessionId: string, uri: string): void {
+    const subscriptions = this.#sessions.get(sessionId)?.subscriptions;
+    subscriptions?.get(uri)?.ended.abort();
+    subscriptions?.delete(uri);
   }
 
   /** Tells whoever listens, of those that `to` picks, something that is about no task. */
@@ -117,14 +159,18 @@ export class Followers {
   }
 
   #session(sessionId: string): Session {
-    const session = this.#sessions.get(sessionId) ?? { tasks: new Map(), listening: undefined };
+    const session: Session = this.#sessions.get(sessionId) ?? {
+      tasks: new Map(),
+      subscriptions: new Map(),
+      listening: undefined,
+    };
     this.#sessions.set(sessionId, session);
     return session;
   }
 
-  #fellSilent(sessionId: string, { tasks }: Session): void {
+  #fellSilent(sessionId: string, { tasks, subscriptions }: Session): void {
     this.#silent.delete(sessionId);
-    if (this.#sessions.has(sessionId) && tasks.size > 0) this.#silent.add(sessionId);
+    if (this.#sessions.has(sessionId) && tasks.size + subscriptions.size > 0) this.#silent.add(sessionId);
     else this.#sessions.delete(sessionId);
     for (const taskId of tasks.keys()) {
       if (tasks.size <= MAX_TASKS) break;
@@ -135,6 +181,22 @@ export class Followers {
       this.#silent.delete(oldest);
       this.#sessions.delete(oldest);
     }
+  }
+
+  #tellOf({ subscriptions, listening }: Session, uri: string): void {
+    const subscribed = subscriptions.get(uri);
+    if (listening === undefined || subscribed === undefined) return;
+    const { taskId, of, principal, ended } = subscribed;
+    const { channel } = listening;
+    if (channel.hears?.(principal) === false) return;
+    const signal = AbortSignal.any([listening.ended.signal, ended.signal]);
+    const room = async (): Promise<void> => channel.room?.();
+    const tell = (): Promise<void> => channel.send(encodeResourceUpdated(uri));
+    const news = { taskId, principal, room, tell, signal };
+    void (of === 'log' ? tellOfLog(this.#tasks, news) : tellOfTask(this.#tasks, news)).then(() => {
+      // Nothing of it will ever change again.
+      if (!signal.aborted && subscriptions.get(uri) === subscribed) subscriptions.delete(uri);
+    });
   }
 
   #tell(sessionId: string, { tasks, listening }: Session, taskId: TaskId, followed: Followed): void {

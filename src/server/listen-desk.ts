@@ -2,17 +2,20 @@ import { LimitExceededError, type Principal, principalKey, type RpcErrorObject, 
 import type { Tasks } from '../engine/index.ts';
 import {
   decodeTaskIds,
+  encodeResourceUpdated,
   invalidParams,
   LISTEN_METHOD,
   type Listen,
   missingTasksCapability,
   readListen,
 } from '../wire/rev2026-07-28/index.ts';
+import { tellOfLog } from './log-news.ts';
 import type { CallerAuth } from './principal.ts';
 import { taskUri } from './resources.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 import type { Serving } from './serving.ts';
 import { type Outlet, TaskFeed, type Wanted } from './subscriptions.ts';
+import { subscribable } from './task-uris.ts';
 
 /** Tasks that one listen may name. */
 const MAX_TASKS = 1_000;
@@ -68,22 +71,42 @@ export class ListenDesk {
     if (!decoded.ok) throw asThrown(invalidParams(decoded.message));
     const principal = this.#serving.principalOf({ auth });
     const wanted = new Map<TaskId, Wanted>(decoded.value.map((taskId) => [taskId, { push: true }]));
+    const logs = new Map<string, TaskId>();
     for (const uri of listen.uris) {
-      const taskId = uri.slice(TASK_URIS.length);
-      wanted.set(taskId, { push: wanted.has(taskId), uri });
+      const { taskId, of } = subscribable(uri) ?? {};
+      if (taskId === undefined) continue;
+      if (of === 'log') logs.set(uri, taskId);
+      else wanted.set(taskId, { push: wanted.has(taskId), uri });
     }
-    const release = this.#hold(principal, wanted.size);
-    const feed = new TaskFeed(this.#tasks, principal, listen.id, outlet, onOver);
+    const release = this.#hold(principal, wanted.size + logs.size);
+    const closed = new AbortController();
+    let left = 1;
+    const over = (): void => {
+      left -= 1;
+      if (left === 0 && !closed.signal.aborted) onOver();
+    };
+    const feed = new TaskFeed(this.#tasks, principal, listen.id, outlet, over);
     const close = (): void => {
+      closed.abort();
       feed.close();
       release();
     };
     try {
       const accepted = await feed.accept(wanted);
+      for (const [uri, taskId] of logs) if (!(await this.#tasks.engine.owns(taskId, principal))) logs.delete(uri);
       const taskIds = decoded.value.filter((taskId) => accepted.has(taskId));
-      const uris = listen.uris.filter((uri) => accepted.has(uri.slice(TASK_URIS.length)));
+      const uris = listen.uris.filter((uri) => logs.has(uri) || accepted.has(subscribable(uri)?.taskId ?? ''));
       const granted = { taskIds: listen.taskIds === undefined ? undefined : taskIds, uris };
-      return { granted, start: () => feed.start(), close };
+      const start = (): void => {
+        left += logs.size;
+        feed.start();
+        for (const [uri, taskId] of logs) {
+          const tell = (): void | Promise<void> => outlet.send(encodeResourceUpdated(uri, listen.id));
+          const room = (): Promise<void> => outlet.room();
+          void tellOfLog(this.#tasks, { taskId, principal, room, tell, signal: closed.signal }).then(over);
+        }
+      };
+      return { granted, start, close };
     } catch (error) {
       close();
       throw error;

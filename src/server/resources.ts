@@ -7,12 +7,13 @@ import {
   TaskNotFoundError,
   type TaskRecord,
 } from '../core/index.ts';
-import type { Tasks } from '../engine/index.ts';
 import { plainResult } from '../wire/rev2026-07-28/index.ts';
 import { encodeLogPage, LOG_PAGE_URI, LOG_TAIL_URI, LOG_URI } from '../wire/task-log.ts';
 import type { Host, HostedResource } from './host.ts';
-import type { PrincipalOf } from './principal.ts';
+import { registerMethod } from './method.ts';
+import type { ServingParts } from './parts.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
+import { sessionSubscriptions } from './session-subscriptions.ts';
 import { LOG_TAIL_BYTES, LogReading, MAX_LINES } from './shown-log.ts';
 
 /** Text and its kind; undefined where there is nothing to read. */
@@ -22,14 +23,11 @@ type Variables = Readonly<Record<string, unknown>>;
 /**
  * `longcall://tasks/{id}`, `…/log`, `…/log/{stream}/{lines}`, `…/log/{cursor}` and `…/result`, each for the task's owner; what is unknown, expired or another's is
  * answered alike. Resources of the server's own are asked first, and keep their names.
- * @param subscribe clients may subscribe to the first of them, which is up to whoever serves their subscriptions
+ *
+ * Clients may subscribe to the first two: in sessions by requests, else by listening, which is up to whoever serves that.
  */
-export function registerTaskResources(
-  host: Host,
-  tasks: Tasks,
-  principalOf: PrincipalOf,
-  { subscribe }: { subscribe: boolean },
-): void {
+export function registerTaskResources(host: Host, parts: ServingParts): void {
+  const { tasks, peer, principalOf } = parts;
   const { engine, logger } = tasks;
   const register = (name: string, uriTemplate: string, resource: HostedResource, read: Reader): void => {
     try {
@@ -48,7 +46,10 @@ export function registerTaskResources(
 
   // Which tasks there are is never listed, so the list never changes.
   if (!host.hasResources) {
-    host.registerCapabilities({ resources: { listChanged: false, ...(subscribe && { subscribe }) } });
+    host.registerCapabilities({ resources: { listChanged: false, subscribe: true } });
+    // A server with resources of its own may take subscriptions to those itself.
+    const methods = peer.era === 'legacy' ? sessionSubscriptions(parts) : {};
+    for (const [name, method] of Object.entries(methods)) registerMethod(host, name, method, tasks);
   }
   register(
     'longcall-task',

@@ -145,8 +145,7 @@ export function introducing(message: unknown, portrait: SelfPortrait, to: Era): 
   const extensions = isJsonObject(own.extensions) ? own.extensions : {};
   const foreign = isJsonObject(theirs.extensions) ? theirs.extensions : {};
   const { prompts: _prompts, resources: _resources, tools: _tools, ...ours } = own;
-  // In sessions nobody can subscribe to what is ours.
-  const told = to === 'modern' ? { subscribe: true, listChanged: true } : {};
+  const told = { subscribe: true, ...(to === 'modern' && { listChanged: true }) };
   const all: JsonObject = { ...theirs, ...ours };
   all.resources = { ...object(theirs.resources), ...told };
   all.tools = { ...object(theirs.tools), listChanged: true };

@@ -86,7 +86,7 @@ describe('the resource of a task', () => {
     const { taskId } = await peer.start('ask');
     await reaches(taskId, 'input_required');
     const uri = `longcall://tasks/${taskId}`;
-    const wanted = { resourceSubscriptions: [uri, 'longcall://tasks/nobody', `${uri}/log`] };
+    const wanted = { resourceSubscriptions: [uri, 'longcall://tasks/nobody', `${uri}/result`] };
     principal.current = 'mallory';
     const foreign = await listener(peer, wanted, { capabilities: {} });
     expect(granted(await foreign.next())).toEqual({});

@@ -13,6 +13,8 @@ import type { Host } from '../host.ts';
 import type { ServingParts } from '../parts.ts';
 import { answerTo, asThrown } from '../rpc-error.ts';
 import type { RequestId, ServerContext, Transport } from '../sdk.ts';
+import { sessionSubscriptions } from '../session-subscriptions.ts';
+import { subscribable } from '../task-uris.ts';
 import { sessionKnowsTasks } from '../tool-view.ts';
 import { askOn } from './asking.ts';
 import { type FrontCall, type FrontConnection, type FrontView, TaskNeededError } from './front.ts';
@@ -164,6 +166,9 @@ export function frontHost({ server, front }: FrontServer): Host {
       const own = await readOwn(params.uri, ctx);
       if (own !== undefined) return own;
     }
+    const ofOurs = typeof params.uri === 'string' && subscribable(params.uri) !== undefined && resources.length > 0;
+    const subscribing = ofOurs && parts().peer.era === 'legacy' ? sessionSubscriptions(parts())[method] : undefined;
+    if (subscribing !== undefined) return subscribing(params, ctx);
     const view = await viewOf(ctx);
     const answer = await view.serve(method, frontCall(params, ctx));
     if (answer === undefined) throw asThrown(v25.methodNotFound(`Method not found: ${method}`));

@@ -147,3 +147,8 @@ export function statusOf(task: TaskRecord, { isErrorStatus = 'failed' }: EncodeO
 function isFailure(task: TaskRecord): task is TaskRecord & { state: { status: 'completed'; result: JsonObject } } {
   return task.state.status === 'completed' && task.state.result.isError === true;
 }
+
+/** @see 2025-11-25 resources, "Subscriptions" */
+export function encodeResourceUpdated(uri: string): JsonObject {
+  return { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
+}

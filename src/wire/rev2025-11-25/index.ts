@@ -17,6 +17,7 @@ export {
   encodeList,
   encodePayload,
   encodeProgressNotification,
+  encodeResourceUpdated,
   encodeStatusNotification,
   encodeTask,
   encodeTaskForLaterRevision,
