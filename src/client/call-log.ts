@@ -27,9 +27,14 @@ export interface LogSource {
   read(cursor: number, signal: AbortSignal | undefined): Promise<TaskLogPage>;
   /** Resolves at the next change of the call, or after `ms`. */
   news(ms: number, signal: AbortSignal | undefined): Promise<void>;
+  /** Calls back when the task has logged something, until the function that comes of it is called; none where nobody tells that. */
+  watch(onNews: () => void, onTold: (told: boolean) => void): Promise<(() => void) | undefined>;
 }
 
-/** A log that is followed is asked for this often while there is nothing new in it: grows from the first to the last. */
+/**
+ * A log that is followed is asked for this often while there is nothing new in it: grows from the first to the last, which is the net
+ * where the server tells of news.
+ */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 10_000;
 /** How far is gone back at first for the last lines. */
@@ -72,8 +77,44 @@ class LogPlace {
   }
 }
 
-function nextPauseMs(lastMs: number | undefined, news: boolean): number {
-  return news || lastMs === undefined ? FIRST_PAUSE_MS : Math.min(2 * lastMs, LAST_PAUSE_MS);
+/** Until when a log is not looked at again. */
+class LogPause {
+  readonly #source: LogSource;
+  #pauseMs: number | undefined;
+  #isTold = false;
+  #isRung = false;
+  #wake = (): void => {};
+  #unwatch: (() => void) | undefined;
+
+  constructor(source: LogSource) {
+    this.#source = source;
+  }
+
+  /** @param news whether there was any at the last look */
+  async wait(news: boolean, signal: AbortSignal | undefined): Promise<void> {
+    this.#unwatch ??= await this.#source.watch(
+      () => this.#ring(),
+      (told) => {
+        this.#isTold = told;
+        if (!told) this.#ring(); // Some of it may have gone unheard.
+      },
+    );
+    this.#pauseMs = news || this.#pauseMs === undefined ? FIRST_PAUSE_MS : Math.min(2 * this.#pauseMs, LAST_PAUSE_MS);
+    const rung = new AbortController();
+    this.#wake = () => rung.abort();
+    const until = signal === undefined ? rung.signal : AbortSignal.any([rung.signal, signal]);
+    if (!this.#isRung) await this.#source.news(this.#isTold ? LAST_PAUSE_MS : this.#pauseMs, until);
+    this.#isRung = false;
+  }
+
+  end(): void {
+    this.#unwatch?.();
+  }
+
+  #ring(): void {
+    this.#isRung = true;
+    this.#wake();
+  }
 }
 
 /** The lines of a log, in the order in which they were written. */
@@ -86,22 +127,25 @@ export async function* readCallLog(
   }
   const isWanted = (line: TaskLogLine): boolean => isOn(line, stream) && (since === undefined || line.at >= since);
   const place = new LogPlace(source, tailBytes === undefined ? 0 : -tailBytes);
-  let pauseMs: number | undefined;
+  const pause = new LogPause(source);
   signal?.throwIfAborted();
-  let last = tail === undefined ? undefined : await place.last(tail, isWanted, signal);
-  for (;;) {
-    signal?.throwIfAborted();
-    const over = !follow || (await source.look()).end !== undefined; // Before the last page, or lines are missed.
-    let news = false;
-    if (last !== undefined) yield* last;
-    last = undefined;
-    for await (const lines of place.read(signal)) {
-      news = true;
-      yield* lines.filter(isWanted);
+  try {
+    let last = tail === undefined ? undefined : await place.last(tail, isWanted, signal);
+    for (;;) {
+      signal?.throwIfAborted();
+      const over = !follow || (await source.look()).end !== undefined; // Before the last page, or lines are missed.
+      let news = false;
+      if (last !== undefined) yield* last;
+      last = undefined;
+      for await (const lines of place.read(signal)) {
+        news = true;
+        yield* lines.filter(isWanted);
+      }
+      if (over) return;
+      await pause.wait(news, signal);
     }
-    if (over) return;
-    pauseMs = nextPauseMs(pauseMs, news);
-    await source.news(pauseMs, signal);
+  } finally {
+    pause.end();
   }
 }
 
@@ -114,21 +158,25 @@ export async function* updatesWithLog(
   signal: AbortSignal,
 ): AsyncGenerator<{ state: CallSnapshot; log: TaskLogLine[] }, void, undefined> {
   let place: LogPlace | undefined = new LogPlace(source, 0);
+  const pause = new LogPause(source);
   let told: string | undefined;
-  let pauseMs: number | undefined;
-  for (;;) {
-    signal.throwIfAborted();
-    const state = await source.look(); // Before its log: what it logged last is told with its end.
-    const log: TaskLogLine[] = [];
-    const begun = state.phase !== 'intended' && state.phase !== 'sent';
-    if (begun && (await readInto(log, place, signal)) === 'none') place = undefined;
-    const text = JSON.stringify(state);
-    const news = text !== told || log.length > 0;
-    if (news) yield { state, log };
-    if (state.end !== undefined) return;
-    told = text;
-    pauseMs = nextPauseMs(pauseMs, news);
-    await source.news(place === undefined ? LAST_PAUSE_MS : pauseMs, signal);
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const state = await source.look(); // Before its log: what it logged last is told with its end.
+      const log: TaskLogLine[] = [];
+      const begun = state.phase !== 'intended' && state.phase !== 'sent';
+      if (begun && (await readInto(log, place, signal)) === 'none') place = undefined;
+      const text = JSON.stringify(state);
+      const news = text !== told || log.length > 0;
+      if (news) yield { state, log };
+      if (state.end !== undefined) return;
+      told = text;
+      if (place === undefined) await source.news(LAST_PAUSE_MS, signal);
+      else await pause.wait(news, signal);
+    }
+  } finally {
+    pause.end();
   }
 }
 

@@ -60,6 +60,18 @@ export class CallRemains {
     }
   }
 
+  /** Has its server tell that the task of a call has logged something; `undefined`: it does not, or there is no task (yet). */
+  async watchLog(
+    callId: string,
+    onNews: () => void,
+    onTold: (told: boolean) => void,
+  ): Promise<(() => void) | undefined> {
+    const { state, server } = await this.#record(callId);
+    const taskId = taskIdOf({ state });
+    if (taskId === undefined || state.phase === 'ended') return undefined;
+    return this.#parts.desks.get(server)?.remote.watchLog?.(taskId, onNews, onTold);
+  }
+
   async #record(callId: string): Promise<CallRecord> {
     const record = await this.#parts.journal.call(callId);
     if (record === undefined) throw new CallNotFoundError(callId);

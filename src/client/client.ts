@@ -197,6 +197,7 @@ export class TaskClient implements AsyncDisposable {
         look: () => this.#look(callId),
         read: (cursor, signal) => this.#remains.readLog(callId, cursor, signal),
         news: (ms, signal) => this.#changes.next(callId, ms, clock, signal),
+        watch: (onNews, onTold) => this.#remains.watchLog(callId, onNews, onTold),
       }),
     };
   }

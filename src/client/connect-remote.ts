@@ -82,6 +82,11 @@ interface Line extends Dialled {
 
 type GeneralListener = (method: string, params: JsonObject) => void;
 
+interface LogWatcher {
+  what: Parameters<NonNullable<Remote['watchLog']>>;
+  stop: () => void;
+}
+
 interface Watcher {
   taskIds: readonly string[];
   onTask: (task: RemoteTask) => void;
@@ -96,6 +101,7 @@ class Server {
   /** The one that was there last: what it said of itself holds until another is. */
   #last: Line | undefined;
   readonly #watchers = new Set<Watcher>();
+  readonly #logWatchers = new Set<LogWatcher>();
   readonly #hearers = new Map<GeneralListener, () => void>();
   readonly #reconnected = new Set<() => void>();
   readonly #answered = nothingAnswered();
@@ -116,7 +122,7 @@ class Server {
   remote(): Remote {
     const last = (): Line => this.#last as Line;
     const on = <Value>(does: (dialect: Dialect) => Promise<Value>): Promise<Value> => this.#on(does);
-    const { watch, delete: remove, log } = last().dialect;
+    const { watch, watchLog, delete: remove, log } = last().dialect;
     return {
       get revision() {
         return last().dialect.revision;
@@ -139,6 +145,7 @@ class Server {
         log: (taskId, cursor, options) => on((dialect) => (dialect.log ?? noLog)(taskId, cursor, options)),
       }),
       ...(watch !== undefined && { watch: (...what) => this.#watch(...what) }),
+      ...(watchLog !== undefined && { watchLog: (...what) => this.#watchLog(what) }),
       [Symbol.asyncDispose]: () => this.#close(),
     };
   }
@@ -273,6 +280,10 @@ class Server {
       watcher.onPushed(new Set()); // What the connection before was told of, this one need not be.
       this.#follow(watcher, line);
     }
+    for (const watcher of this.#logWatchers) {
+      watcher.what[2](false);
+      this.#followLog(watcher, line);
+    }
     for (const listener of this.#hearers.keys()) this.#hearers.set(listener, hearGeneral(connection, listener));
     if (before !== undefined) for (const listener of this.#reconnected) listener();
     return line;
@@ -318,10 +329,26 @@ class Server {
     watcher.stop = dialect.watch?.(taskIds, onTask, onPushed) ?? (() => {});
   }
 
+  #watchLog(what: LogWatcher['what']): () => void {
+    const watcher: LogWatcher = { what, stop: () => {} };
+    this.#logWatchers.add(watcher);
+    if (this.#last !== undefined) this.#followLog(watcher, this.#last);
+    return () => {
+      this.#logWatchers.delete(watcher);
+      watcher.stop();
+    };
+  }
+
+  #followLog(watcher: LogWatcher, { dialect }: Line): void {
+    watcher.stop();
+    watcher.stop = dialect.watchLog?.(...watcher.what) ?? (() => {});
+  }
+
   async #close(): Promise<void> {
     this.#closed = true;
-    for (const { stop } of this.#watchers) stop();
+    for (const { stop } of [...this.#watchers, ...this.#logWatchers]) stop();
     this.#watchers.clear();
+    this.#logWatchers.clear();
     const line = await this.#line?.catch(() => undefined); // It was told to whoever asked for it.
     line?.hangUp();
     await this.#asked?.close();

@@ -94,6 +94,12 @@ export interface Remote extends AsyncDisposable {
    */
   log?(taskId: string, cursor: number, options?: { signal?: AbortSignal }): Promise<TaskLogPage>;
   /**
+   * Tells that a task has logged something, until the returned function is called. Absent where the server tells nothing of logs.
+   * What is told is a hint; looking now and then is the net.
+   * @param onTold whether the server tells right now, whenever that changes: not until it says so
+   */
+  watchLog?(taskId: string, onNews: () => void, onTold: (told: boolean) => void): () => void;
+  /**
    * Tells of changes until the returned function is called. Absent where the server pushes nothing. Pushes are hints;
    * polling is the net.
    * @param onPushed which of the tasks the server tells of right now, whenever that changes: none until it says so

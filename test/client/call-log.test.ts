@@ -18,8 +18,10 @@ const LONG = '.'.repeat(200);
 
 async function hosting(protocol: string) {
   const gate = deferred();
+  let log: (line: string) => void = () => {};
   const served = serve((tasks) => {
     tasks.registerTool('chatty', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
+      log = (line) => task.log(line);
       task.log('first');
       task.log('second', 'warning');
       await gate.promise;
@@ -36,7 +38,7 @@ async function hosting(protocol: string) {
   const client = await openTaskClient({ journal: ':memory:', clock: served.clock });
   onTestFinished(() => client.close());
   const ours = await client.connect('ours', { remote: () => remoteOf(served, { protocol }) });
-  return { gate, served, client, ours };
+  return { gate, served, client, ours, log: (line: string) => log(line) };
 }
 
 const read = async (lines: AsyncIterable<TaskLogLine>): Promise<string[]> => {
@@ -44,6 +46,10 @@ const read = async (lines: AsyncIterable<TaskLogLine>): Promise<string[]> => {
   for await (const { level, text: words } of lines) found.push(`${level} ${words}`);
   return found;
 };
+
+async function passing(served: Served, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) await pass(served.clock, 500);
+}
 
 async function following(call: Call, served: Served): Promise<void> {
   while ((await call.refresh()).phase !== 'following') await pass(served.clock, 1_000);
@@ -87,6 +93,38 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
       expect(await of({ since: 500 })).toHaveLength(504);
       expect(await of({ since: 999, tail: 10, stream: 'stderr' })).toEqual(all.slice(1, 2));
       await expect(read(call.log({ tail: 0 }))).rejects.toThrow('tail: expected a whole number from 1 on, got 0');
+    });
+
+    it('is told of while it is followed: a line comes soon, and nobody asks for it all the time', async () => {
+      const { gate, served, ours, log } = await hosting(protocol);
+      const { engine } = served.tasks;
+      const readLog = engine.readLog.bind(engine);
+      let reads = 0;
+      engine.readLog = (taskId, principal, options = {}) => {
+        if ((options.cursor ?? 0) < 1e9) reads += 1; // Not where only its end is looked for.
+        return readLog(taskId, principal, options);
+      };
+      const call = await ours.callTool({ name: 'chatty' });
+      await following(call, served);
+      const lines: string[] = [];
+      const reading = (async () => {
+        for await (const { text: words } of call.log({ follow: true })) lines.push(words);
+      })();
+      await passing(served, 20_000); // Till nothing is under way.
+      const before = reads;
+      await passing(served, 120_000);
+      expect(reads - before).toBeLessThanOrEqual(60); // Changes of the call are looked at too.
+      for (let n = 0; n < 5; n += 1) {
+        await passing(served, 7_000);
+        log(`line ${n}`);
+        for (let waitedMs = 0; lines.at(-1) !== `line ${n}`; waitedMs += 100) {
+          expect(waitedMs, `line ${n}`).toBeLessThanOrEqual(1_500);
+          await pass(served.clock, 100);
+        }
+      }
+      gate.resolve();
+      await answered(served.clock, reading);
+      expect(lines).toHaveLength(1_007);
     });
 
     it('comes with the updates, to who asks for it', async () => {

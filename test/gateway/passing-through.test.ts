@@ -98,6 +98,7 @@ describe.each(eras)('what is passed through, to a client of %s', (era) => {
       'page://{n}',
       'longcall://tasks/{id}',
       'longcall://tasks/{id}/log',
+      'longcall://tasks/{id}/log/{stream}/{lines}',
       'longcall://tasks/{id}/log/{cursor}',
       'longcall://tasks/{id}/result',
     ]);

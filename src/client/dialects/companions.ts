@@ -4,6 +4,7 @@ import { decodeResult } from '../../wire/rev2025-11-25/client.ts';
 import type { RemoteTask } from '../remote.ts';
 import { RemoteGoneError, RemoteRefusedError } from '../remote-errors.ts';
 import { type Dialect, logReader, outcomeIn, read, type Speaking } from './dialect.ts';
+import { canSubscribe, logBySubscribing } from './log-watch.ts';
 import { plain } from './plain.ts';
 
 /**
@@ -58,5 +59,6 @@ export function companions(speaking: Speaking): Dialect {
       throw new RemoteRefusedError({ code: -32602, message: 'the task was not deleted', data: content ?? null });
     },
     ...logReader(speaking),
+    ...(canSubscribe(speaking) && { watchLog: logBySubscribing(connection, timeoutMs) }),
   };
 }

@@ -19,6 +19,7 @@ import {
   read,
   type Speaking,
 } from './dialect.ts';
+import { canSubscribe, logBySubscribing } from './log-watch.ts';
 
 /**
  * Servers with the tasks of 2025-11-25. Every tool that may run as a task is asked to, since whoever calls means to be able
@@ -111,6 +112,7 @@ export function sessionTasks(speaking: Speaking): Dialect {
     },
     answer: answeredWhereAsked,
     ...logReader(speaking),
+    ...(canSubscribe(speaking) && { watchLog: logBySubscribing(connection, timeoutMs) }),
     watch(taskIds, onTask, onPushed) {
       const wanted = new Set(taskIds);
       onPushed(pushed);

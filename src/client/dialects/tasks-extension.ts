@@ -36,6 +36,7 @@ import {
   read,
   type Speaking,
 } from './dialect.ts';
+import { canSubscribe, logByListening } from './log-watch.ts';
 import { subscribe } from './subscription.ts';
 
 /** A server that asks before every answer will ask for ever. */
@@ -185,6 +186,9 @@ export function tasksExtension(speaking: Speaking): Dialect {
       }
     },
     ...logReader(speaking, request),
+    ...(canSubscribe(speaking) && {
+      watchLog: logByListening(speaking, (params, asking) => request(LISTEN_METHOD, params, asking)),
+    }),
     ...(tasks && {
       watch: (...[taskIds, onTask, onPushed]: Parameters<NonNullable<Dialect['watch']>>) =>
         subscribe({ taskIds, onTask: told(onTask), onPushed }, speaking, (params, asking) =>
