@@ -5,9 +5,9 @@
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to go
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[\]PX^_][^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-~]?/g;
-/** All control characters but tab and line feed. */
+/** All control characters but tab, line feed and carriage return. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to go
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: whether there are any
 const ANY = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
@@ -17,7 +17,7 @@ const ANY = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
  */
 export function plainText(written: string): string {
   if (!ANY.test(written)) return written; // Nearly always.
-  return written.replace(ESCAPES, '').split('\n').map(lastWritten).join('\n').replace(CONTROLS, '');
+  return written.replace(ESCAPES, '').replace(CONTROLS, '').split('\n').map(lastWritten).join('\n');
 }
 
 function lastWritten(line: string): string {

@@ -10,6 +10,8 @@ export const LOG_TAIL_BYTES = 64 * 1024;
 /** Lines of one stream, where nobody says how many. */
 const LINES = 500;
 export const MAX_LINES = 10_000;
+/** Of a log that is looked through, what is read at a time: some milliseconds, in which nothing else runs. */
+const SEARCH_BYTES = 256 * 1024;
 /** So much of a log is looked through for lines of one stream before that is answered. */
 const MAX_PAGES = 64;
 
@@ -39,8 +41,8 @@ export class LogReading {
   }
 
   /** A page as it is. */
-  page(cursor: number): ReturnType<Engine['readLog']> {
-    return this.#engine.readLog(this.#taskId, this.#principal, { cursor, limitBytes: LOG_TAIL_BYTES });
+  page(cursor: number, limitBytes: number = LOG_TAIL_BYTES): ReturnType<Engine['readLog']> {
+    return this.#engine.readLog(this.#taskId, this.#principal, { cursor, limitBytes });
   }
 
   /** The end, each line with its time and where it came from. */
@@ -50,7 +52,7 @@ export class LogReading {
       return { text: tail(lines, cursor, cursor <= LOG_TAIL_BYTES), cursor };
     }
     const { lines, cursor, whole } = await lastLines(
-      (from) => this.page(from),
+      (from) => this.page(from, SEARCH_BYTES),
       (line) => isOn(line, stream),
       { count: count ?? LINES, maxChars: LOG_TAIL_BYTES, pageBytes: LOG_TAIL_BYTES },
     );

@@ -26,7 +26,7 @@ describe('what was written for a terminal, as text', () => {
     ['   ', '   '],
     ['one\r\ntwo\r\n', 'one\ntwo\n'],
     ['bell\u0007, back\b, NUL\u0000, DEL\u007f, NEL\u0085', 'bell, back, NUL, DEL, NEL'],
-    ['h\u0000e\u0000l\u0000l\u0000o\u0000', 'hello'],
+    ['h\u0000e\u0000l\u0000l\u0000o\u0000\r\u0000', 'hello'],
     ['no UTF-8: \ufffd\ufffd, half a pair \ud83d', 'no UTF-8: \ufffd\ufffd, half a pair \ud83d'],
   ])('of %j', (written, text) => {
     expect(plainText(written)).toBe(text);
