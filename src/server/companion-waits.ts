@@ -60,10 +60,13 @@ export async function resultOf(call: CompanionCall): Promise<CallToolResult> {
 }
 
 /** As the tool itself would have answered; what is no tool's result, as a text. */
-function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): CallToolResult {
+async function outcome(record: TaskRecord, { ctx, parts }: CompanionCall): Promise<CallToolResult> {
   const state = record.state as TerminalState;
   // An error of the protocol would not reach the model: it reads what went wrong instead.
-  if (state.status === 'failed' || state.status === 'cancelled') return failure(ended(shownTask(record, parts)));
+  if (state.status === 'failed' || state.status === 'cancelled') {
+    const means = { companions: parts.companions, hasLog: await hasLogged(record, parts) };
+    return failure([ended(shownTask(record, parts)), ...logStep(record.taskId, means)].join('\n'));
+  }
   if (record.method !== 'tools/call') return say(JSON.stringify(plainResult(state.result)));
   return inlineAnswer(shownTask(record, parts).name, state, undefined, ctx, parts);
 }

@@ -22,7 +22,6 @@ export function nextStep(taskId: TaskId, { companions, uri }: Means): string {
 /** How to read what the task has logged so far; nothing where there is no log, or no means to. */
 export function logStep(taskId: TaskId, { companions, uri, hasLog = false }: Means): string[] {
   if (!hasLog) return [];
-  if (companions.has(COMPANIONS.logs))
-    return [`Its log so far: call ${COMPANIONS.logs} with ${JSON.stringify({ taskId })}.`];
-  return uri === undefined ? [] : [`Its log so far is the resource ${uri}/log.`];
+  if (companions.has(COMPANIONS.logs)) return [`Its log: call ${COMPANIONS.logs} with ${JSON.stringify({ taskId })}.`];
+  return uri === undefined ? [] : [`Its log is the resource ${uri}/log.`];
 }

@@ -40,6 +40,11 @@ function register(tasks: Tasks): void {
     await task.sleep(30_000);
     return { ...text('2 of 7 failed'), structuredContent: { failed: [2, 5] }, isError: true };
   });
+  tasks.registerTool('logs_and_fails', {}, async (_args, task) => {
+    task.log('no space left');
+    await aWhile(task);
+    throw new Error('exit code 1');
+  });
   tasks.registerTool('throws_late', {}, async (_args, task) => {
     await task.sleep(30_000);
     throw Object.assign(new Error('no such branch'), { code: -32050 });
@@ -81,6 +86,13 @@ describe('task_wait', () => {
     const { use } = await detached('throws_late');
     const { result } = await use('task_wait');
     expect(result).toMatchObject({ isError: true, content: [{ text: 'throws_late failed: no such branch' }] });
+  });
+
+  it('says with a failure how to read what was logged', async () => {
+    const { use, taskId } = await detached('logs_and_fails');
+    const failed = `logs_and_fails failed: exit code 1\nIts log: call task_logs with ${JSON.stringify({ taskId })}.`;
+    expect((await use('task_wait')).text).toBe(failed);
+    expect((await use('task_result')).text).toBe(failed);
   });
 
   it.each<[string, Json, number, string]>([

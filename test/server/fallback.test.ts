@@ -93,7 +93,7 @@ describe('a call from a client without tasks', () => {
     const { taskId, result } = await detached(full);
     const means = JSON.stringify({ taskId });
     expect(said(result).split('\n').slice(2)).toEqual([
-      `Its log so far: call task_logs with ${means}.`,
+      `Its log: call task_logs with ${means}.`,
       `Next: call task_wait with ${means} to wait for the result.`,
     ]);
     const links = (result['content'] as Json[]).slice(1);
@@ -103,12 +103,10 @@ describe('a call from a client without tasks', () => {
     ]);
     const status = (await answered(full.clock, full.peer.call('task_status', { taskId }, plain))).answer;
     expect(said(status.result)).toBe(
-      `build is still running. Its log so far: call task_logs with ${means}. Next: call task_wait with ${means} to wait for the result.`,
+      `build is still running. Its log: call task_logs with ${means}. Next: call task_wait with ${means} to wait for the result.`,
     );
     const bare = await detached(logging({ companions: false }));
-    expect(said(bare.result)).toContain(
-      `\nIts log so far is the resource longcall://tasks/${bare.taskId}/log.\nNext: `,
-    );
+    expect(said(bare.result)).toContain(`\nIts log is the resource longcall://tasks/${bare.taskId}/log.\nNext: `);
     const without = await detached(logging({ companions: false, resources: false }));
     expect(said(without.result)).not.toContain('log');
   });
