@@ -1,6 +1,7 @@
 import type { Clock } from '../core/index.ts';
 import { isOn, lastLines } from '../engine/log-tail.ts';
 import type { TaskLogLine, TaskLogPage } from '../wire/task-log.ts';
+import type { Listening } from './changes.ts';
 import { CallLogUnavailableError } from './errors.ts';
 import type { CallSnapshot } from './snapshot.ts';
 
@@ -25,8 +26,8 @@ export interface LogSource {
   look(): Promise<CallSnapshot>;
   /** @throws {CallLogUnavailableError} when there is nothing to read, or nobody to ask. */
   read(cursor: number, signal: AbortSignal | undefined): Promise<TaskLogPage>;
-  /** Resolves at the next change of the call, or after `ms`. */
-  news(ms: number, signal: AbortSignal | undefined): Promise<void>;
+  /** Hears of changes of the call. */
+  listen(): Listening;
   /** Calls back when the task has logged something, until the function that comes of it is called; none where nobody tells that. */
   watch(onNews: () => void, onTold: (told: boolean) => void): Promise<(() => void) | undefined>;
 }
@@ -80,6 +81,8 @@ class LogPlace {
 /** Until when a log is not looked at again. */
 class LogPause {
   readonly #source: LogSource;
+  /** From the first look on: what changes while one reads ends the next wait at once. */
+  readonly #listening: Listening;
   #pauseMs: number | undefined;
   #isTold = false;
   #isRung = false;
@@ -88,6 +91,12 @@ class LogPause {
 
   constructor(source: LogSource) {
     this.#source = source;
+    this.#listening = source.listen();
+  }
+
+  /** Where there is no log, only the call itself has news. */
+  async waitForCall(signal: AbortSignal | undefined): Promise<void> {
+    await this.#listening.news(LAST_PAUSE_MS, signal);
   }
 
   /** @param news whether there was any at the last look */
@@ -103,12 +112,13 @@ class LogPause {
     const rung = new AbortController();
     this.#wake = () => rung.abort();
     const until = signal === undefined ? rung.signal : AbortSignal.any([rung.signal, signal]);
-    if (!this.#isRung) await this.#source.news(this.#isTold ? LAST_PAUSE_MS : this.#pauseMs, until);
+    if (!this.#isRung) await this.#listening.news(this.#isTold ? LAST_PAUSE_MS : this.#pauseMs, until);
     this.#isRung = false;
   }
 
   end(): void {
     this.#unwatch?.();
+    this.#listening.stop();
   }
 
   #ring(): void {
@@ -127,8 +137,8 @@ export async function* readCallLog(
   }
   const isWanted = (line: TaskLogLine): boolean => isOn(line, stream) && (since === undefined || line.at >= since);
   const place = new LogPlace(source, tailBytes === undefined ? 0 : -tailBytes);
-  const pause = new LogPause(source);
   signal?.throwIfAborted();
+  const pause = new LogPause(source);
   try {
     let last = tail === undefined ? undefined : await place.last(tail, isWanted, signal);
     for (;;) {
@@ -172,7 +182,7 @@ export async function* updatesWithLog(
       if (news) yield { state, log };
       if (state.end !== undefined) return;
       told = text;
-      if (place === undefined) await source.news(LAST_PAUSE_MS, signal);
+      if (place === undefined) await pause.waitForCall(signal);
       else await pause.wait(news, signal);
     }
   } finally {

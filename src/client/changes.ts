@@ -7,6 +7,17 @@ import { KeepAlive } from './keep-alive.ts';
 const INBOX = 'inbox';
 const ANY = 'any';
 
+/** Who looks at something again and again, and must not miss what changes while he looks. */
+export interface Listening {
+  /**
+   * Resolves at once where there was a change since it resolved last, else at the next, after `ms`, or when nobody waits any more.
+   * Keeps the process alive meanwhile.
+   * @throws {ClientClosedError} once the client is closed.
+   */
+  news(ms: number, signal?: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
 /** Who waits for news: of one call, of the inbox, or of any call. */
 export class Changes {
   readonly #watchers = new Watchers();
@@ -48,19 +59,36 @@ export class Changes {
 
   /** Resolves at the next change of a call, after `ms`, or when the client is closed. Keeps the process alive meanwhile. */
   async next(callId: string, ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
-    let wake = (): void => {};
-    const news = new Promise<void>((resolve) => (wake = resolve));
-    const timer = clock.setTimer(ms, wake);
-    const unwatch = this.#watchers.watch(callId, wake);
-    signal?.addEventListener('abort', wake);
+    const listening = this.listen(callId, clock);
     try {
-      if (!this.#closed) await this.#keepAlive.during(news);
-      if (this.#closed) throw new ClientClosedError();
+      await listening.news(ms, signal);
     } finally {
-      timer.cancel();
-      unwatch();
-      signal?.removeEventListener('abort', wake);
+      listening.stop();
     }
+  }
+
+  /** Hears of changes of a call from now on. */
+  listen(callId: string, clock: Clock): Listening {
+    let changed = false;
+    let wake = (): void => {};
+    const stop = this.#watchers.watch(callId, () => {
+      changed = true;
+      wake();
+    });
+    const news = async (ms: number, signal?: AbortSignal): Promise<void> => {
+      const heard = new Promise<void>((resolve) => (wake = resolve));
+      const timer = clock.setTimer(ms, wake);
+      signal?.addEventListener('abort', wake);
+      try {
+        if (!this.#closed && !changed && signal?.aborted !== true) await this.#keepAlive.during(heard);
+        if (this.#closed) throw new ClientClosedError();
+      } finally {
+        changed = false;
+        timer.cancel();
+        signal?.removeEventListener('abort', wake);
+      }
+    };
+    return { news, stop };
   }
 
   /**

@@ -196,7 +196,7 @@ export class TaskClient implements AsyncDisposable {
         clock,
         look: () => this.#look(callId),
         read: (cursor, signal) => this.#remains.readLog(callId, cursor, signal),
-        news: (ms, signal) => this.#changes.next(callId, ms, clock, signal),
+        listen: () => this.#changes.listen(callId, clock),
         watch: (onNews, onTold) => this.#remains.watchLog(callId, onNews, onTold),
       }),
     };

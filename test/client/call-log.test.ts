@@ -1,12 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type LogSource, readCallLog, updatesWithLog } from '../../src/client/call-log.ts';
+import { Changes } from '../../src/client/changes.ts';
 import {
   type Call,
   type CallLogOptions,
   CallLogUnavailableError,
+  type CallSnapshot,
   openTaskClient,
   type TaskLogLine,
 } from '../../src/client/index.ts';
 import { text } from '../../src/engine/index.ts';
+import { ManualClock } from '../../src/testing/index.ts';
 import { answered } from '../hosts/waiting.ts';
 import { type Served, serve } from '../server/peer.ts';
 import { deferred } from '../support/engine.ts';
@@ -54,6 +58,38 @@ async function passing(served: Served, ms: number): Promise<void> {
 async function following(call: Call, served: Served): Promise<void> {
   while ((await call.refresh()).phase !== 'following') await pass(served.clock, 1_000);
 }
+
+describe('what changes while the log of a call is read', () => {
+  /** A call that ends while a page of its log is on its way. */
+  const ending = () => {
+    const changes = new Changes();
+    const clock = new ManualClock();
+    const open: CallSnapshot = { ...aSnapshot, phase: 'following', status: 'working' };
+    let state = open;
+    const source: LogSource = {
+      clock,
+      look: async () => state,
+      read: async () => {
+        if (state === open) {
+          state = { ...aSnapshot, phase: 'ended', end: { kind: 'cancelled' } };
+          changes.ofEnd('c');
+        }
+        return { lines: [], cursor: 0 };
+      },
+      listen: () => changes.listen('c', clock),
+      watch: async () => undefined,
+    };
+    return source;
+  };
+  const aSnapshot = { id: 'c', server: 's', tool: 't', createdAt: 0, cancelRequested: false, followed: true };
+
+  it('is heard at once, and not after the pause', async () => {
+    const states: string[] = [];
+    for await (const { state } of updatesWithLog(ending(), new AbortController().signal)) states.push(state.phase);
+    expect(states).toEqual(['following', 'ended']);
+    expect(await read(readCallLog(ending(), { follow: true }))).toEqual([]);
+  });
+});
 
 describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
   'the log of a call to a server of ours, in %s',
