@@ -52,7 +52,9 @@ function adapterCase(name: string, needs: readonly Need[], test: (bench: Adapter
 
 /** What there is, looked at in a process of its own. */
 export async function underTest(bench: AdapterBench): Promise<AdapterUnderTest> {
-  const { adapter } = await BareAdapter.on(bench);
+  const bare = await BareAdapter.on(bench);
+  const { adapter } = bare;
+  await bench.time.during('leave', () => bare.leave());
   return { system: bench.system, adapter };
 }
 

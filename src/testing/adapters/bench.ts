@@ -68,15 +68,22 @@ export class BareAdapter {
     const idle = { slots: 0, attendedSlots: 0, drainMs: 0, stopGraceMs: 0 };
     this.#tasks = createTasks({ store: sqliteStore(':memory:'), clock, logger: silent, ...idle });
     this.#tasks.registerTool('job', {}, () => text('never'));
-    bench.atEnd(() => this.#tasks.close());
-    bench.atEnd(() => this.#process?.end?.());
   }
 
   static async on(bench: AdapterBench): Promise<BareAdapter> {
     const bare = new BareAdapter(bench);
+    bench.atEnd(() => bare.leave());
     await bench.time.during('start', () => bare.#tasks.start());
     await bare.restart();
     return bare;
+  }
+
+  /** Nobody uses the system any more. */
+  async leave(): Promise<void> {
+    const last = this.#process;
+    this.#process = undefined;
+    await last?.end?.();
+    await this.#tasks.close();
   }
 
   /** As the process has it that lives now. */

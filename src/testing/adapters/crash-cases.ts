@@ -93,6 +93,7 @@ export const crashCases: readonly AdapterCase[] = [
       await on.answers(gone, taskId);
       await on.death(gone);
       const survivor = await on.process();
+      if (on.bench.system.asksAnew === true) await on.answers(survivor, taskId);
       await on.answered('a');
       await on.completes(survivor, taskId, 'a');
       await on.answered('a');

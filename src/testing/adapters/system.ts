@@ -53,6 +53,11 @@ export interface AdapterSystem<Args = unknown, Ref extends JsonValue = JsonValue
   log?(job: string, lines: readonly string[]): Awaitable<void>;
   /** The job asks this, beside what it asked before, and waits. */
   ask?(job: string, form: AskedForm): Awaitable<void>;
+  /**
+   * A question whose answer was on its way when a process died is asked anew, since nothing tells it from another with the same words.
+   * @default false
+   */
+  asksAnew?: boolean;
   /** What the job has been answered, each question once. */
   answers?(job: string): Awaitable<readonly Answer[]>;
   /** The next start is done, and its answer is lost on the way. */
