@@ -2,15 +2,13 @@ import { describe, it } from 'vitest';
 import { adapterSuite } from '../../src/testing/index.ts';
 import { type ServiceCaps, scriptedHarness } from './scripted-harness.ts';
 
-const LOGS = { logs: 'live', push: false } as const;
+const LOGS = { logs: 'live' } as const;
 
 const SERVICES: [string, ServiceCaps][] = [
   ['can be found by its key', { ...LOGS, find: true }],
-  ['starts once for a key', { ...LOGS, idempotentStart: true }],
-  ['starts once for a key, can be found and tells of news', { ...LOGS, push: true, idempotentStart: true, find: true }],
+  ['starts once for a key, and tells of news', { ...LOGS, push: true, idempotentStart: true }],
   ['is known by its key, and starts once for it', { ...LOGS, derived: true, idempotentStart: true }],
   ['is known by its key, and can be found', { logs: 'final', derived: true, find: true }],
-  ['can neither be found nor started twice', { ...LOGS }],
   ['can be started and looked at, and nothing else', { cancel: 'none', logs: 'none', input: false }],
 ];
 

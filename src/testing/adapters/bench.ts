@@ -58,6 +58,7 @@ export class BareAdapter {
   readonly bench: AdapterBench;
   readonly #tasks: Tasks;
   readonly #parents = new Map<string, string>();
+  readonly #renamed = new Map<string, JsonValue>();
   #process: AdapterProcess | undefined;
   #adapter!: JobAdapter<unknown, JsonValue>;
 
@@ -154,8 +155,17 @@ export class BareAdapter {
     return ref;
   }
 
-  poll(job: string, ref: JsonValue): Promise<JobSnapshot> {
-    return this.call(job, 'poll', (adapter, context) => adapter.poll(ref, context));
+  /** What a job is known by now, that was started as `ref`. */
+  known(ref: JsonValue): JsonValue {
+    return this.#renamed.get(JSON.stringify(ref)) ?? ref;
+  }
+
+  async poll(job: string, ref: JsonValue): Promise<JobSnapshot> {
+    const snapshot = await this.call(job, 'poll', (adapter, context) => adapter.poll(this.known(ref), context));
+    if ('ref' in snapshot && snapshot.ref !== undefined) {
+      this.#renamed.set(JSON.stringify(ref), asRecorded(snapshot.ref));
+    }
+    return snapshot;
   }
 
   /** Polls until it stands as wanted. */

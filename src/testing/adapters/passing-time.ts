@@ -6,6 +6,10 @@ import type { AdapterHarness } from './system.ts';
 const STEP_MS = 100;
 /** So much happens in between: promises, a store's group commits, sockets of this machine. */
 const TURNS = 6;
+/** After so many steps it is something in another process that is waited for, which needs this machine too. */
+const QUICK_STEPS = 20;
+const SLOW_STEP_MS = 3;
+const LONG_STEP_MS = 500;
 const REAL_STEP_MS = 10;
 const PATIENCE_MS = 20_000;
 
@@ -25,10 +29,12 @@ export class PassingTime {
     return this.#manual === undefined;
   }
 
-  async step(): Promise<void> {
-    if (this.#manual === undefined) return void (await new Promise((resolve) => setTimeout(resolve, REAL_STEP_MS)));
-    this.#manual.advance(STEP_MS);
+  /** @param waited how many steps it is waited for the same already */
+  async step(waited = 0): Promise<void> {
+    if (this.#manual === undefined) return really(REAL_STEP_MS);
+    this.#manual.advance(waited > QUICK_STEPS ? LONG_STEP_MS : STEP_MS);
     for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    if (waited > QUICK_STEPS) await really(SLOW_STEP_MS);
   }
 
   /** Lets time pass until it settles. @throws what it rejects with; that it takes too long */
@@ -40,9 +46,9 @@ export class PassingTime {
     running.catch(() => {}); // Thrown below, or given up.
     const deadline = performance.now() + this.patienceMs;
     await new Promise((resolve) => setImmediate(resolve));
-    while (!settled) {
+    for (let waited = 0; !settled; waited += 1) {
       assert.ok(performance.now() < deadline, `${what}: did not come to an end within ${this.patienceMs} ms`);
-      await this.step();
+      await this.step(waited);
     }
     return running;
   }
@@ -54,7 +60,8 @@ export class PassingTime {
     seen: () => unknown = () => '',
   ): Promise<Value> {
     const deadline = performance.now() + this.patienceMs;
-    for (let trouble: unknown; ; await this.step()) {
+    let trouble: unknown;
+    for (let waited = 0; ; waited += 1) {
       try {
         const value = await this.during(what, look);
         if (value !== false && value !== undefined) return value;
@@ -63,10 +70,11 @@ export class PassingTime {
         if (error instanceof assert.AssertionError) throw error;
         trouble = error;
       }
-      if (performance.now() < deadline) continue;
-      assert.fail(
-        `${what}: not within ${this.patienceMs} ms; ${trouble === undefined ? shown(seen()) : shown(trouble)}`,
-      );
+      if (performance.now() >= deadline) {
+        const last = trouble === undefined ? shown(seen()) : shown(trouble);
+        assert.fail(`${what}: not within ${this.patienceMs} ms; ${last}`);
+      }
+      await this.step(waited);
     }
   }
 }
@@ -74,4 +82,8 @@ export class PassingTime {
 function shown(value: unknown): string {
   if (value instanceof Error) return `it threw ${value.message}`;
   return value === '' ? 'it never came' : `seen last: ${JSON.stringify(value)}`;
+}
+
+function really(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -147,7 +147,7 @@ export const startingCases: readonly AdapterCase[] = [
     await on.restart();
     const { time, system } = on.bench;
     const context = await on.context('a');
-    const rung = on.adapter.changed?.(ref, context);
+    const rung = on.adapter.changed?.(on.known(ref), context);
     await system.finish('a', 'a is done');
     await time.during('a ring', () => rung);
     await on.ends('a', ref);

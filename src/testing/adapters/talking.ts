@@ -14,7 +14,7 @@ async function read(
   const lines: string[] = [];
   let cursor = from;
   const page = async (): Promise<boolean> => {
-    const read = await on.call('a', 'logs', async (adapter, context) => adapter.logs?.(ref, cursor, context));
+    const read = await on.call('a', 'logs', async (adapter, context) => adapter.logs?.(on.known(ref), cursor, context));
     assert.ok(
       read !== undefined && typeof read.cursor === 'string',
       'a page has lines, a cursor that is a string, and eof',
@@ -89,7 +89,9 @@ export const talkingCases: readonly AdapterCase[] = [
       const { system } = on.bench;
       const ref = await on.begin('a');
       if (on.adapter.caps.logs === 'live') {
-        const page = await on.call('a', 'logs', async (adapter, context) => adapter.logs?.(ref, undefined, context));
+        const page = await on.call('a', 'logs', async (adapter, context) =>
+          adapter.logs?.(on.known(ref), undefined, context),
+        );
         assert.equal(page?.eof, false, 'the job works, so lines may follow');
       }
       await system.log?.('a', LINES);
@@ -115,7 +117,8 @@ export const talkingCases: readonly AdapterCase[] = [
     const ref = await on.begin('a');
     await system.ask?.('a', FORM);
     const { key } = await asks(on, ref);
-    const answer = () => on.call('a', 'answer', async (adapter, context) => adapter.answer?.(ref, key, YES, context));
+    const answer = () =>
+      on.call('a', 'answer', async (adapter, context) => adapter.answer?.(on.known(ref), key, YES, context));
     await on.restart();
     await answer();
     await answer();
@@ -145,7 +148,7 @@ export const talkingCases: readonly AdapterCase[] = [
       await system.ask?.('a', FORM);
       const { key } = await asks(on, ref);
       await on.restart();
-      await on.call('a', 'answer', async (adapter, context) => adapter.answer?.(ref, key, YES, context));
+      await on.call('a', 'answer', async (adapter, context) => adapter.answer?.(on.known(ref), key, YES, context));
       await on.restart();
       await time.until('a has its answer', async () => ((await system.answers?.('a')) ?? []).length > 0);
       await system.log?.('a', ['two']);
@@ -156,9 +159,9 @@ export const talkingCases: readonly AdapterCase[] = [
       await system.finish('a', 'a is done');
       await on.ends('a', ref);
       await on.restart();
-      await on.call('a', 'cancel', async (adapter, context) => adapter.cancel?.(ref, context));
+      await on.call('a', 'cancel', async (adapter, context) => adapter.cancel?.(on.known(ref), context));
       await on.restart();
-      await on.call('a', 'release', async (adapter, context) => adapter.release?.(ref, context));
+      await on.call('a', 'release', async (adapter, context) => adapter.release?.(on.known(ref), context));
       assert.equal(await system.started('a'), 1);
     },
   ),
