@@ -23,6 +23,7 @@ import { sessionTasks } from './dialects/session-tasks.ts';
 import { tasksExtension } from './dialects/tasks-extension.ts';
 import { hearGeneral, type Link, type LinkLine, type LinkRequest, passOn } from './link.ts';
 import { Mirroring } from './mirroring.ts';
+import { NumberWatch } from './numbers/number-watch.ts';
 import { AskedTasks } from './questions/asked-tasks.ts';
 import { answerQuestions, nothingAnswered } from './questions/questions.ts';
 import type { OnQuestion, Remote, RemoteTask } from './remote.ts';
@@ -96,6 +97,7 @@ interface Watcher {
 
 class Server {
   readonly #options: ConnectOptions;
+  readonly #numbers: NumberWatch;
   #line: Promise<Line> | undefined;
   #opening = false;
   /** The one that was there last: what it said of itself holds until another is. */
@@ -117,6 +119,8 @@ class Server {
       );
     }
     this.#options = options;
+    const { clock = systemClock, logger = silent } = options;
+    this.#numbers = new NumberWatch({ clock, logger, server: placeOf(options) });
   }
 
   remote(): Remote {
@@ -234,6 +238,7 @@ class Server {
       asTasks: onQuestion !== undefined,
       protocol,
       timeoutMs: requestTimeoutMs,
+      numbers: this.#numbers,
     });
     const { client, transport } = dialled;
     const connection = new Connection(transport, { clock, random, trouble: () => this.#trouble() });

@@ -12,6 +12,7 @@ import {
 import type { Clock, RequestorAbilities, Timer } from '../core/index.ts';
 import { withTasksDeclared } from '../wire/rev2025-11-25/client-tasks.ts';
 import { encodeAbilities } from '../wire/rev2026-07-28/client.ts';
+import type { NumberWatch } from './numbers/number-watch.ts';
 import { RemoteUnreachableError } from './remote-errors.ts';
 import { heedingRetryAfter } from './trouble.ts';
 
@@ -48,6 +49,8 @@ export interface Dialling {
   protocol: string;
   /** No connection takes longer to be made, in milliseconds. */
   timeoutMs: number;
+  /** Looks at what comes over HTTP. Processes are looked at by whoever supervises them. */
+  numbers: NumberWatch;
 }
 
 /** A client that is connected, and whether it is ours to close. */
@@ -66,7 +69,7 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
     if (client.transport === undefined) throw new TypeError('client: expected one that is connected');
     return { client, transport: client.transport, own: false };
   }
-  const { clock, client: info, abilities, asTasks, protocol, timeoutMs } = dialling;
+  const { clock, client: info, abilities, asTasks, protocol, timeoutMs, numbers } = dialling;
   const client = new Client(info, {
     capabilities: encodeAbilities(abilities),
     ...(protocol !== 'auto' && protocol < MODERN && { supportedProtocolVersions: [protocol] }),
@@ -74,7 +77,7 @@ export async function dial(where: Whereabouts, dialling: Dialling): Promise<Dial
       mode: protocol === 'auto' ? 'auto' : protocol >= MODERN ? { pin: protocol } : 'legacy',
     },
   });
-  const transport = transportTo(where, clock);
+  const transport = transportTo(where, clock, numbers);
   if (asTasks) declareTasks(transport, abilities);
   await inTime(client.connect(transport), transport, clock, timeoutMs);
   return { client, transport, own: true };
@@ -102,13 +105,13 @@ async function inTime(connecting: Promise<void>, transport: Transport, clock: Cl
   }
 }
 
-function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clock): Transport {
+function transportTo(where: Exclude<Whereabouts, { client: Client }>, clock: Clock, numbers: NumberWatch): Transport {
   if ('transport' in where) return where.transport();
   if ('command' in where) return new StdioClientTransport(where);
   const { url, http = {} } = where;
   return new StreamableHTTPClientTransport(new URL(url), {
     ...http,
-    fetch: heedingRetryAfter(http.fetch ?? fetch, clock),
+    fetch: heedingRetryAfter(numbers.watching(http.fetch ?? fetch), clock),
   });
 }
 

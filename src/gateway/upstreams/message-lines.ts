@@ -5,6 +5,8 @@ export interface MessageReading {
   /** No message may be longer, in bytes. */
   maxBytes: number;
   onMessage: (message: JsonObject) => void;
+  /** A line that messages were on, as it came. */
+  onRaw: (line: Uint8Array) => void;
   /** A line that is no message: a banner, a debug print, or half of a message where the stream ended. */
   onNoise: (line: string) => void;
   /** One that was too long to be read; `id` where it has one, `method` where it is no answer. */
@@ -52,7 +54,7 @@ export class MessageLines {
     const line = this.#pieces.length === 1 ? this.#pieces[0] : Buffer.concat(this.#pieces);
     this.#pieces = [];
     this.#bytes = 0;
-    if (line !== undefined && line.length > 0) this.#read(line.toString('utf8'));
+    if (line !== undefined && line.length > 0) this.#read(line);
   }
 
   #gather(piece: Buffer): void {
@@ -69,12 +71,16 @@ export class MessageLines {
     this.#bytes = 0;
   }
 
-  #read(text: string): void {
-    const line = text.trim(); // Also of a carriage return, and of the mark that some begin their output with.
+  #read(raw: Buffer): void {
+    const line = raw.toString('utf8').trim(); // Also of a carriage return, and of the mark that some begin their output with.
     if (line === '') return;
     const messages = messagesIn(line);
-    if (messages === undefined) this.#reading.onNoise(line);
-    else for (const message of messages) this.#reading.onMessage(message);
+    if (messages === undefined) {
+      this.#reading.onNoise(line);
+      return;
+    }
+    this.#reading.onRaw(raw);
+    for (const message of messages) this.#reading.onMessage(message);
   }
 }
 

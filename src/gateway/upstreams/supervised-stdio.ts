@@ -1,5 +1,6 @@
 import type { ProcessIdentity } from '../../adapters/processes/process-table.ts';
 import { redactor } from '../../adapters/processes/redactor.ts';
+import { NumberWatch } from '../../client/numbers/number-watch.ts';
 import { RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Supervised } from '../../client/transports.ts';
 import {
@@ -140,6 +141,7 @@ class Supervisor implements SupervisedStdio, Owner {
   readonly #options: SupervisedStdioOptions & typeof DEFAULTS;
   readonly #logger: Logger;
   readonly #restarts: Restarts;
+  readonly #numbers: NumberWatch;
   readonly #redact: (line: string) => string;
   #printed: OutputLines;
   #slot: Slot | undefined;
@@ -162,6 +164,7 @@ class Supervisor implements SupervisedStdio, Owner {
     this.probeTimeoutMs = probeTimeoutMs;
     this.#logger = logger;
     this.#restarts = new Restarts({ clock, random, backoff, healthyAfterMs });
+    this.#numbers = new NumberWatch({ clock, logger, server: this.place });
     this.#redact = redactor(secrets);
     this.#printed = new OutputLines(this.#redact, this.#options.onLine);
   }
@@ -367,6 +370,7 @@ class Supervisor implements SupervisedStdio, Owner {
     const { maxMessageBytes: maxBytes } = this.#options;
     return new MessageLines({
       maxBytes,
+      onRaw: (line) => this.#numbers.look(line),
       onMessage: (message) => {
         if (slot.revived) this.#endsWhenProbed = true; // Without the question it lives.
         transport.deliver(message);

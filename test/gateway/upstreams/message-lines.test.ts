@@ -14,6 +14,7 @@ function read(chunks: readonly (string | Buffer)[], maxBytes = 1_000_000): Heard
   const lines = new MessageLines({
     maxBytes,
     onMessage: (message) => heard.messages.push(message),
+    onRaw: () => {},
     onNoise: (line) => heard.noise.push(line),
     onOversized: (message) => heard.oversized.push(message),
   });
