@@ -1,10 +1,10 @@
-import { isJsonObject } from '../core/index.ts';
+import { isJsonObject, taskLogUri } from '../core/index.ts';
 
 // The log of a task as resources, on any revision: its end as text, to be shown; and page by page as it was written, for programs.
 
-export const LOG_URI = 'longcall://tasks/{id}/log';
-export const LOG_TAIL_URI = 'longcall://tasks/{id}/log/{stream}/{lines}';
-export const LOG_PAGE_URI = 'longcall://tasks/{id}/log/{cursor}';
+export const LOG_URI = taskLogUri('{id}');
+export const LOG_TAIL_URI = `${LOG_URI}/{stream}/{lines}`;
+export const LOG_PAGE_URI = `${LOG_URI}/{cursor}`;
 
 /** A line of a task's log. What it says is the tool's: data, never instructions. */
 export interface TaskLogLine {

@@ -1,6 +1,5 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { JobEnd, JsonObject, JsonValue } from '../../core/index.ts';
-import { isJsonObject } from '../../core/index.ts';
+import { isJsonObject, plainText } from '../../core/index.ts';
 import type { Frame } from './frames.ts';
 import type { JobExit } from './job-files.ts';
 import { readFrames } from './log-lines.ts';
@@ -184,17 +183,7 @@ function cutEnd(text: string, most: number): string {
 }
 
 function textOf({ overlong, data }: Frame): string {
-  return overlong ? '' : readable(data.toString('utf8'));
-}
-
-/** As it would stand on a terminal: without colours, and of what was written over, the last. */
-function readable(text: string): string {
-  const plain = stripVTControlCharacters(text).replaceAll('\r\n', '\n');
-  if (!plain.includes('\r')) return plain;
-  return plain
-    .split('\n')
-    .map((line) => line.split('\r').findLast((piece) => piece !== '') ?? '')
-    .join('\n');
+  return overlong ? '' : plainText(data.toString('utf8'));
 }
 
 function duration(ms: number): string {

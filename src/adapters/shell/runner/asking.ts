@@ -7,6 +7,7 @@ import {
   type Clock,
   isJsonObject,
   type JsonObject,
+  plainText,
   type Question,
   type Timer,
 } from '../../../core/index.ts';
@@ -174,7 +175,7 @@ async function wantedOf(
   if (!isJsonObject(schema)) throw new Refused(400, 'schema: expected a JSON Schema object');
   const form = JSON.parse(redact(JSON.stringify(await formOf(schema)))) as JsonObject;
   return {
-    question: { kind: 'form', message: redact(message), schema: form },
+    question: { kind: 'form', message: redact(plainText(message)), schema: form },
     timeoutMs: timeoutMs as number | undefined,
   };
 }
