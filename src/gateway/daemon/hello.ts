@@ -1,13 +1,21 @@
 import { isJsonObject } from '../../core/index.ts';
+import { type HandedCommand, handedProblem } from '../runs/handed-command.ts';
 import type { WrapSpec } from '../wrapped.ts';
 
 /** What a front hands to its daemon. Both are of the same version, so its shape is their own affair. */
-export interface Hello {
-  /** What to put behind the connection, with the environment that the host gave. */
-  spec: WrapSpec;
-  /** The folder that the host started the front in. */
+export type Hello = {
+  /** The folder that the front was started in. */
   folder: string;
-}
+} & (
+  | {
+      /** What to put behind the connection, with the environment that the host gave. */
+      spec: WrapSpec;
+    }
+  | {
+      /** Commands that are to be run; none: it asks of such as were begun. */
+      commands: readonly HandedCommand[];
+    }
+);
 
 export type DaemonRequest =
   | { want: 'serve'; hello: Hello }
@@ -31,7 +39,8 @@ export function readRequest(value: unknown): DaemonRequest {
 function helloProblem(hello: unknown): string | undefined {
   if (!isJsonObject(hello)) return 'must be an object';
   if (typeof hello['folder'] !== 'string') return 'folder must be a text';
-  const { spec } = hello;
+  const { spec, commands } = hello;
+  if (commands !== undefined) return commandsProblem(commands);
   if (!isJsonObject(spec) || !isJsonObject(spec['policy'])) return 'spec must be an object with a policy';
   if (!Array.isArray(spec['tools'])) return 'spec.tools must be a list';
   const { target } = spec;
@@ -41,4 +50,10 @@ function helloProblem(hello: unknown): string | undefined {
   if (typeof target['command'] !== 'string') return 'spec.target needs a command or a url';
   if (!Array.isArray(target['args'])) return 'spec.target.args must be a list';
   return isJsonObject(target['env']) ? undefined : 'spec.target.env must be an object';
+}
+
+function commandsProblem(commands: unknown): string | undefined {
+  if (!Array.isArray(commands)) return 'commands must be a list';
+  const [problem] = commands.flatMap((command) => handedProblem(command) ?? []);
+  return problem === undefined ? undefined : `a command: ${problem}`;
 }

@@ -32,8 +32,9 @@ const open: OpenBackend = async ({ folder: place, logger }) => {
     return found.length;
   };
   return {
-    serve({ spec: { target } }, streams) {
-      const { command: name, env } = target as Extract<UpstreamTarget, { command: string }>;
+    serve(hello, streams) {
+      if (!('spec' in hello)) throw new Error('this daemon runs no commands');
+      const { command: name, env } = hello.spec.target as Extract<UpstreamTarget, { command: string }>;
       note(`serves ${name} ${JSON.stringify(env)}`);
       let client: string | undefined;
       const factory = () => {
