@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import picocolors from 'picocolors';
-import type { Logger } from '../core/index.ts';
+import { type Logger, plainText } from '../core/index.ts';
+import { coloured } from './coloured.ts';
 import { oneLine, safe, safeJson } from './format.ts';
 
 type Stream = NodeJS.WriteStream;
@@ -24,6 +25,9 @@ export class Output {
       if (error.code !== 'EPIPE') throw error;
       this.#gone = true; // `| head` has seen enough, which is no error.
     });
+    stderr.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error; // The same with `2>&1 | head`.
+    });
   }
 
   get isTerminal(): boolean {
@@ -42,8 +46,16 @@ export class Output {
 
   /** Resolves when there is room for more. */
   async write(text: string): Promise<void> {
-    if (this.#gone || this.#stdout.write(text)) return;
-    await Promise.race([once(this.#stdout, 'drain'), once(this.#stdout, 'close')]).catch(() => {});
+    if (!this.#gone) await written(this.#stdout, text);
+  }
+
+  /** Lines that a command wrote, where it wrote them: as they are, or, where somebody looks, with no more than their colours. */
+  async passOn(stream: 'stdout' | 'stderr', lines: readonly string[]): Promise<void> {
+    const to = stream === 'stdout' ? this.#stdout : this.#stderr;
+    if (to === this.#stdout && this.#gone) return;
+    const look = this.colors.isColorSupported ? coloured : (line: string) => safe(plainText(line));
+    const shown = to.isTTY === true ? lines.map(look) : lines;
+    await written(to, shown.map((line) => `${line}\n`).join(''));
   }
 
   json(value: unknown): Promise<void> {
@@ -68,6 +80,11 @@ export class Output {
   warn(text: string): void {
     this.#stderr.write(safe(text));
   }
+}
+
+async function written(stream: Stream, text: string): Promise<void> {
+  if (stream.write(text)) return;
+  await Promise.race([once(stream, 'drain'), once(stream, 'close')]).catch(() => {});
 }
 
 /** What the library warns of, for whoever reads the terminal: its words, and no fields. */

@@ -42,7 +42,7 @@ export function longcall(output: Output, rest: readonly string[], finish: (exitC
         '5 store, journal, server or daemon cannot be used, 124 the wait is over and the call goes on.',
     );
   for (const command of callCommands(output, rest, finish)) program.addCommand(command);
-  for (const command of jobCommands(output, finish)) program.addCommand(command);
+  for (const command of jobCommands(output, rest, finish)) program.addCommand(command);
   for (const command of gatewayCommands(output, rest)) program.addCommand(command);
   program.addCommand(serveCommand(output, finish));
   for (const command of setupCommands(output, rest)) program.addCommand(command);

@@ -9,6 +9,7 @@ import {
 } from '../../core/index.ts';
 import { EXIT } from '../errors.ts';
 import { bytes, oneLine, safe } from '../format.ts';
+import { commandEnd } from './ran.ts';
 
 /** Enough of an id to be told from others, and to be given back to us: not as what looks like an option. */
 export function shortCallId(id: string): string {
@@ -23,7 +24,10 @@ export function stateOf({ phase, status, end }: CallSnapshot): string {
   return phase === 'sent' ? 'sent' : 'not_sent';
 }
 
-export function exitCodeOf(end: CallEnd): number {
+/** @param ran it ran a command, whose code it is where there is one */
+export function exitCodeOf(end: CallEnd, { ran }: { ran: boolean }): number {
+  const command = ran ? commandEnd(end) : undefined;
+  if (command !== undefined) return command.exitCode;
   switch (end.kind) {
     case 'completed':
       return end.result.isError === true ? EXIT.fault : EXIT.ok;

@@ -4,6 +4,7 @@ import type { Output } from '../output.ts';
 import { exitCodeOf, resultText, shortCallId, troubleOf } from './describe.ts';
 import { askPerson } from './forms.ts';
 import type { OpenQuestion, QuestionDesk } from './question-desk.ts';
+import { commandEnd, ranCommand } from './ran.ts';
 import { Screen } from './screen.ts';
 import type { Session } from './session.ts';
 
@@ -29,6 +30,7 @@ export async function followCall(
   options: FollowOptions,
   output: Output,
 ): Promise<number> {
+  const ran = ranCommand(call.state);
   const screen = new Screen(call, output, options.json);
   const leaving = new Leaving(call, screen);
   if (options.timeoutMs !== undefined) leaving.in(options.timeoutMs, 'timeout');
@@ -44,11 +46,13 @@ export async function followCall(
       .catch((error: unknown) => screen.say(`longcall: the question could not be shown: ${(error as Error).message}`));
   });
   try {
-    for await (const state of call.updates()) {
+    for await (const { log = [], ...state } of call.updates({ log: ran !== undefined && options.detach !== true })) {
+      await screen.wrote(log);
       if (options.detach !== true || options.json) await screen.show(state);
       leaving.look();
+      if (ran !== undefined && output.isGone) leaving.leave('interrupted');
     }
-    return await told(call, session, screen, options.json, output);
+    return await told(call, session, screen, options.json, output, { shown: isShown(call, screen) });
   } catch (error) {
     if (leaving.why === undefined) throw error;
     await screen.event('left', { why: leaving.why });
@@ -59,25 +63,34 @@ export async function followCall(
   }
 }
 
-/** Prints how a call ended. */
+/** Whether all that a command wrote was shown while it ran: what its server cannot tell any more is in the result. */
+function isShown(call: Call, screen: Screen): boolean {
+  const { end } = call.state;
+  const command = end === undefined || ranCommand(call.state) === undefined ? undefined : commandEnd(end);
+  return command !== undefined && (screen.hasOutput || !command.wrote);
+}
+
+/** Prints how a call ended. @param shown its result has nothing in it that was not printed */
 export async function told(
   call: Call,
   session: Session,
   screen: Pick<Screen, 'event'>,
   json: boolean,
   output: Output,
+  { shown = false }: { shown?: boolean } = {},
 ): Promise<number> {
   const { end } = call.state;
   if (end === undefined) return EXIT.waitEnded;
+  const ran = ranCommand(call.state) !== undefined;
   await screen.event('ended');
   if (!json) {
-    const trouble = troubleOf(end);
+    const trouble = troubleOf(end) ?? (ran && shown ? commandEnd(end)?.remark : undefined);
     if (trouble !== undefined) output.warn(`longcall: ${trouble}\n`);
-    const text = end.kind === 'completed' ? resultText(end.result) : '';
+    const text = end.kind === 'completed' && !shown ? resultText(end.result) : '';
     if (text !== '') await output.write(`${text}\n`);
   }
   if (!output.isGone) await session.shown(call);
-  return exitCodeOf(end);
+  return exitCodeOf(end, { ran });
 }
 
 async function ask(open: OpenQuestion, screen: Screen, leaving: Leaving, origin: string): Promise<void> {
@@ -139,7 +152,8 @@ class Leaving {
     const id = shortCallId(this.#call.id);
     if (this.#interrupts === 1) {
       if (this.#call.state.phase === 'following') {
-        this.#screen.say(`the call goes on: longcall wait ${id}   (Ctrl-C again cancels it)`);
+        const what = ranCommand(this.#call.state) === undefined ? 'call' : 'command';
+        this.#screen.say(`the ${what} goes on: longcall wait ${id}   (Ctrl-C again cancels it)`);
       } else {
         this.#screen.say('the server has not made a task of it yet; leaving when it has   (Ctrl-C again cancels it)');
       }

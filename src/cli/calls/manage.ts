@@ -5,6 +5,7 @@ import { type LinesOptions, linePrinter } from '../log-lines.ts';
 import type { Output } from '../output.ts';
 import { exitCodeOf, noteOf, questionLines, resultText, shortCallId, stateOf, troubleOf } from './describe.ts';
 import { QuestionDesk } from './question-desk.ts';
+import { ranCommand } from './ran.ts';
 import type { ReachOptions, Session } from './session.ts';
 
 export interface ListOptions {
@@ -37,7 +38,7 @@ export async function listCalls(options: ListOptions, { client }: Session, outpu
     output.isTerminal ? shortCallId(id) : id,
     stateOf(state),
     oneLine(state.server),
-    oneLine(state.tool),
+    oneLine(ranCommand(state) ?? state.tool),
     output.isTerminal ? relative(state.createdAt, now) : iso(state.createdAt),
     noteOf(state),
   ]);
@@ -122,7 +123,7 @@ export async function showResult(
   else if (end.kind === 'completed') await output.write(`${resultText(end.result)}\n`);
   else output.warn(`longcall: ${trouble}\n`);
   if (!output.isGone) await session.shown(call);
-  return exitCodeOf(end);
+  return exitCodeOf(end, { ran: ranCommand(call.state) !== undefined });
 }
 
 export async function showCallLog(

@@ -10,7 +10,9 @@ export type Remembered =
   /** Headers only as references to the environment. */
   | { url: string; headers?: Record<string, string> }
   /** Of the environment only the names that are passed on. */
-  | { command: string; args: string[]; cwd: string; env?: string[] };
+  | { command: string; args: string[]; cwd: string; env?: string[] }
+  /** The folder of a daemon that runs commands: nothing of these. */
+  | { daemon: string };
 
 const LONGEST_NAME = 100;
 
@@ -38,7 +40,8 @@ export function recall(folder: string, name: string): Remembered | undefined {
     value = undefined;
   }
   if (isJsonObject(value)) {
-    if (typeof value.config === 'string' || typeof value.url === 'string') return value as Remembered;
+    const named = ['config', 'url', 'daemon'].some((name) => typeof value[name] === 'string');
+    if (named) return value as unknown as Remembered;
     if (typeof value.command === 'string' && Array.isArray(value.args)) return value as unknown as Remembered;
   }
   throw new CliError(`${file}: does not say where a server is; delete it and give --url, --config or a command again`);

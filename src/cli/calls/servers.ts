@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { HandedCommand } from '../../gateway/runs/handed-command.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { addressOf, expanded, readHostConfig, type ServerTarget, targetOf } from './host-config.ts';
 import { type Remembered, recall } from './remembered.ts';
@@ -12,10 +13,18 @@ export interface ServerOptions {
   env?: string[];
   /** What stands after `--`. */
   command?: readonly string[];
+  /** It is the daemon of this folder, which is to run these. */
+  daemon?: DaemonTarget;
+}
+
+/** This user's daemon as a server of commands. */
+export interface DaemonTarget {
+  daemon: string;
+  commands: readonly HandedCommand[];
 }
 
 export interface FoundServer {
-  target: ServerTarget;
+  target: ServerTarget | DaemonTarget;
   /** How it is found again; undefined: it is not to be remembered, for the reason given. */
   remember: Remembered | undefined;
   notRemembered?: string;
@@ -40,22 +49,30 @@ export async function findServer(
 ): Promise<FoundServer> {
   if (name.trim() === '') throw new CliError('SERVER: give a name');
   const before = recall(folder, name);
-  const given = await givenServer(name, options);
+  const { daemon } = options;
+  const given: Given | undefined =
+    daemon === undefined ? await givenServer(name, options) : { server: { daemon: daemon.daemon } };
   const server = given?.server ?? before;
   if (server === undefined) throw await unknownServer(name, options);
+  const { notRemembered } = given ?? {};
   return {
-    target: await targetOfRemembered(name, server, options, env),
-    remember: given?.notRemembered === undefined ? given?.server : undefined,
-    ...(given?.notRemembered !== undefined && { notRemembered: given.notRemembered }),
+    target: daemon ?? (await targetOfRemembered(name, server, options, env)),
+    remember: notRemembered === undefined ? given?.server : undefined,
+    ...(notRemembered !== undefined && { notRemembered }),
     changed: given !== undefined && before !== undefined && !isDeepStrictEqual(before, given.server),
   };
+}
+
+interface Given {
+  server: Remembered;
+  notRemembered?: string | undefined;
 }
 
 /** What the command line says itself. */
 async function givenServer(
   name: string,
   { config, url, header = [], env = [], command = [] }: ServerOptions,
-): Promise<{ server: Remembered; notRemembered?: string } | undefined> {
+): Promise<Given | undefined> {
   const [file, ...args] = command;
   if (url !== undefined && file !== undefined) throw new CliError('give --url, or a command after --, not both');
   if (file !== undefined) {
@@ -94,7 +111,8 @@ async function targetOfRemembered(
   server: Remembered,
   { header = [] }: ServerOptions,
   env: NodeJS.ProcessEnv,
-): Promise<ServerTarget> {
+): Promise<ServerTarget | DaemonTarget> {
+  if ('daemon' in server) return { daemon: server.daemon, commands: [] };
   if ('config' in server) {
     const entry = (await readHostConfig(server.config)).get(name);
     if (entry !== undefined) return targetOf(entry, `${server.config}: ${name}`, env);

@@ -1,12 +1,13 @@
 import { existsSync, openSync } from 'node:fs';
 import type { Call, ConnectedServer, OnQuestion, Remote, TaskClient } from '../../client/index.ts';
 import type { CallRecord } from '../../client/journal/journal.ts';
+import type { Supervised } from '../../client/transports.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { loggerTo, type Output } from '../output.ts';
 import type { ServerTarget } from './host-config.ts';
 import { type Place, placeOf, preparePlace } from './place.ts';
 import { remember } from './remembered.ts';
-import { findServer, type ServerOptions } from './servers.ts';
+import { type DaemonTarget, findServer, type ServerOptions } from './servers.ts';
 
 /** Options that every command on calls has. */
 export interface CallsOptions {
@@ -63,11 +64,10 @@ export async function withJournal<Result>(
       find: (given) => client.find(given),
       connect: async (name, reach, onQuestion) => {
         const target = await placeServer(client, name, reach, place, output);
-        const remote = await connectRemote({ ...whereaboutsOf(target, reach), onQuestion, logger }).catch(
-          (error: unknown) => {
-            throw 'command' in target && reach.stderr === undefined ? withHint(error) : error;
-          },
-        );
+        const where = 'daemon' in target ? await daemonOf(target) : whereaboutsOf(target, reach);
+        const remote = await connectRemote({ ...where, onQuestion, logger }).catch((error: unknown) => {
+          throw 'command' in target && reach.stderr === undefined ? withHint(error) : error;
+        });
         return { remote, server: await client.connect(name, { remote: () => remote, onQuestion }) };
       },
       record: (call) => partsOf(client).journal.call(call.id),
@@ -87,7 +87,7 @@ async function placeServer(
   options: ReachOptions,
   { servers }: Place,
   output: Output,
-): Promise<ServerTarget> {
+): Promise<ServerTarget | DaemonTarget> {
   const found = await findServer(name, options, servers, process.env);
   if (found.changed) {
     const { following, waiting } = await client.resume();
@@ -103,6 +103,12 @@ async function placeServer(
     );
   }
   return found.target;
+}
+
+/** Only where it is wanted: other servers need nothing of the gateway. */
+async function daemonOf({ daemon, commands }: DaemonTarget): Promise<Supervised> {
+  const { daemonServer } = await import('../jobs/daemon-server.ts');
+  return daemonServer(daemon, commands);
 }
 
 /** What a server that is a command writes for its operator never reaches the terminal: it could write anything. */
