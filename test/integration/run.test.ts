@@ -124,6 +124,10 @@ describe('longcall run', { timeout: 60_000 }, () => {
       stderr: 'longcall: no-such-program: no such program\n',
     });
     expect((await cli(['run'])).code).toBe(2);
+    expect(await cli(['run', 'npm', 'test'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('run -- npm test'),
+    });
   });
 
   it('runs it here, in the environment of the terminal, with what there is to read', async () => {

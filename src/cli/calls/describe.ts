@@ -33,7 +33,7 @@ export function exitCodeOf(end: CallEnd, { ran }: { ran: boolean }): number {
       return end.result.isError === true ? EXIT.fault : EXIT.ok;
     case 'failed':
     case 'refused':
-      return EXIT.fault;
+      return ran ? EXIT.infrastructure : EXIT.fault; // That a command failed is a result.
     case 'cancelled':
       return EXIT.cancelled;
     case 'expired':

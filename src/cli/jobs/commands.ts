@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Finish } from '../calls/commands.ts';
+import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
 import { time } from '../parse.ts';
 import type { AskOptions } from './ask.ts';
@@ -27,13 +28,15 @@ export function jobCommands(output: Output, rest: readonly string[], finish: Fin
     .addOption(new Option('--journal <file>', 'where calls are kept; else a file of yours').env('LONGCALL_JOURNAL'))
     .option('--json', 'print JSON, an event a line')
     .usage('[options] -- command...')
+    .allowExcessArguments() // Said below: they are what is likely to be meant.
     .addHelpText(
       'after',
       "\nThe exit code is the command's, 128 and the number of the signal that ended it, 126 or 127 where there is no such " +
         'program; 124 the wait is over and the command goes on, 4 cancelled, 5 the daemon cannot be used, or what became of ' +
         'the command is not known.\n\nExample: longcall run -- npm test',
     )
-    .action(async (options: RunOptions) => {
+    .action(async (options: RunOptions, { args }: Command) => {
+      if (args.length > 0) throw new CliError(`the command stands after --, as in longcall run -- ${args.join(' ')}`);
       const [{ runCommand }, { withJournal }, { run: start }] = await Promise.all([
         import('./run-command.ts'),
         import('../calls/session.ts'),

@@ -19,6 +19,8 @@ const OF_A_TASK = new Set(['LONGCALL_ASK_URL', 'LONGCALL_ASK_TOKEN', 'LONGCALL_J
 const REDACTED = '[redacted]';
 /** What is shorter would be taken out of everything. */
 const SHORTEST_SECRET = 4;
+/** The daemon takes no more from a front. */
+const MOST_BYTES = 3 * 1024 * 1024;
 
 /** A command as it is handed over, and its words as they may be kept and shown. */
 export interface RunCommand {
@@ -50,6 +52,11 @@ export function runCommand(
     secrets,
     ...(stdin !== undefined && { stdin }),
   };
+  if (Buffer.byteLength(JSON.stringify(handed)) > MOST_BYTES) {
+    throw new CliError(
+      `command, environment and what --stdin reads have more than ${MOST_BYTES} bytes: let the command read a file`,
+    );
+  }
   return { handed, words: [file, ...args].map((word) => without(word, secrets)) };
 }
 

@@ -41,6 +41,8 @@ describe('the end of a command', () => {
     expect(commandEnd(cancelled)).toBeUndefined();
     expect(exitCodeOf(cancelled, { ran: true })).toBe(4);
     expect(exitCodeOf({ kind: 'lost', message: 'gone' }, { ran: true })).toBe(5);
+    const failed: CallEnd = { kind: 'failed', error: { code: -32_603, message: 'the machine was restarted' } };
+    expect([exitCodeOf(failed, { ran: true }), exitCodeOf(failed, { ran: false })]).toEqual([5, 1]);
     expect(exitCodeOf(ended({ exitCode: 3 }, 'x'), { ran: true })).toBe(3);
     expect(exitCodeOf(ended({ exitCode: 3 }, 'x'), { ran: false })).toBe(1); // The result of a tool that says so.
     expect(commandEnd({ kind: 'completed', result: { content: [] } })).toBeUndefined();

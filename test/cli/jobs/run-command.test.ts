@@ -85,6 +85,8 @@ describe('what longcall run hands over', () => {
 
   it('is a command, in a folder that there is', () => {
     expect(() => runCommand([], {}, env())).toThrow(expect.objectContaining({ exitCode: 2 }));
+    const tooMuch = expect.objectContaining({ message: expect.stringContaining('read a file'), exitCode: 2 });
+    expect(() => runCommand(['sh'], {}, env(), 'x'.repeat(4 * 1024 * 1024))).toThrow(tooMuch);
     expect(() => runCommand(['sh'], { cwd: join(folder, 'none') }, env())).toThrow('--cwd: there is no folder');
   });
 
