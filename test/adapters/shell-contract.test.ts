@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { shellTool } from '../../src/adapters/index.ts';
-import { isAlive, markedWith } from '../../src/adapters/processes/process-table.ts';
+import { isAlive, markedWith, type ProcessIdentity } from '../../src/adapters/processes/process-table.ts';
 import type { Answer, JsonObject } from '../../src/core/index.ts';
 import { type AdapterHarness, type AdapterSystem, adapterSuite } from '../../src/testing/index.ts';
 
@@ -20,8 +20,13 @@ function shellSystem(): AdapterSystem<JsonObject, string> {
   };
   const order = (name: string, what: object): void => appendFileSync(book(name, 'orders'), `${JSON.stringify(what)}\n`);
   const names = new Set<string>();
+  /** The command, and its runner, which would write down how that ended. */
   const kill = (key: string): void => {
-    for (const one of markedWith(`LONGCALL_JOB=${key}`)) if (isAlive(one)) process.kill(one.pid, 'SIGKILL');
+    const runner = join(folder, key, 'runner.json');
+    const known = existsSync(runner) ? [JSON.parse(readFileSync(runner, 'utf8')).runner as ProcessIdentity] : [];
+    for (const one of [...known, ...markedWith(`LONGCALL_JOB=${key}`)]) {
+      if (isAlive(one)) process.kill(one.pid, 'SIGKILL');
+    }
   };
   return {
     enter: () => ({
