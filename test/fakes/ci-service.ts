@@ -38,7 +38,7 @@ export class CiService extends FakeService {
   }
 
   #run(id: string): JsonObject {
-    const { key, state, startedAt, message } = this.job(id);
+    const { key, state, startedAt, message, result } = this.job(id);
     const conclusions = { working: null, done: 'success', failed: 'failure', cancelled: 'cancelled' };
     return {
       id,
@@ -46,6 +46,7 @@ export class CiService extends FakeService {
       status: state === 'working' ? 'in_progress' : conclusions[state],
       created_at: new Date(startedAt).toISOString(),
       ...(message !== undefined && { failure: message }),
+      ...(state === 'done' && { result }),
     };
   }
 }

@@ -54,6 +54,8 @@ export abstract class FakeService {
   visibleAfterMs = 0;
   /** How far its clock goes ahead of everybody's, in milliseconds. */
   skewMs = 0;
+  /** Told of every request. */
+  onRequest: (request: FakeRequest) => void = () => {};
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #waiting = new Set<() => void>();
@@ -158,6 +160,7 @@ export abstract class FakeService {
     const body = text === '' ? undefined : (JSON.parse(text) as JsonValue);
     const asked = { about: this.aboutOf(method, path.split('?', 1)[0] as string), method, path, headers, body };
     this.requests.push(asked);
+    this.onRequest(asked);
     for (const wake of [...this.#waiting]) {
       this.#waiting.delete(wake);
       wake();

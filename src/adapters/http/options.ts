@@ -158,6 +158,8 @@ export interface HttpToolOptions {
     redirects?: number;
   };
   webhook?: HttpWebhookOptions;
+  /** Values that are cut out of results and messages, should the service repeat them. */
+  secrets?: readonly string[];
   /** How host names are resolved. @default as the system does */
   lookup?: Lookup;
   /** @default the machine's */

@@ -180,6 +180,49 @@ describe('a cancel', () => {
   });
 });
 
+describe('what can never be done', () => {
+  it('ends a cancel, and a search, that is sent to where nothing may be asked for', async () => {
+    const elsewhere = { status: 302, headers: { location: 'http://elsewhere.test/' } };
+    const { service, adapter, context } = await site({ cancel: { method: 'DELETE' } });
+    const { ref } = await adapter.start({}, context);
+    service.faults = [{ about: 'cancel', when: 'before', how: { ...elsewhere, status: 307 } }];
+    await adapter.cancel?.(ref, context);
+    expect(context.lines.join()).toContain('it could not be cancelled: ');
+    expect(context.lines.join()).toContain('at another origin, http://elsewhere.test');
+
+    const find = { url: `${service.origin}/list`, match: 'key' };
+    const finder = await site({ find });
+    service.faults = [{ about: 'start', when: 'before', how: elsewhere }];
+    const error = await thrown(finder.adapter.find?.({}, context) as Promise<unknown>);
+    expect(error).toBeInstanceOf(NonRetryableError);
+  });
+});
+
+describe('secrets', () => {
+  it('that a service repeats are in no result, message or error', async () => {
+    const secret = 'hush-12345678';
+    const { service, adapter, context } = await site({
+      secrets: [secret],
+      headers: { 'x-token': secret },
+      status: { state: '$.state', states: { done: ['ok'] }, message: '$.doing' },
+    });
+    const { ref } = await adapter.start({}, context);
+    const answers = [
+      { status: 200, body: { state: 'on', doing: `with ${secret}` } },
+      { status: 200, body: { state: 'ok', deep: [{ header: secret }] } },
+    ];
+    service.faults = answers.map((how) => ({ about: 'status', when: 'before', how }));
+    service.faults.push({ about: 'start', when: 'before', how: { status: 400, text: `no, ${secret}` } });
+    const seen = [
+      await adapter.poll(ref, context),
+      await adapter.poll(ref, context),
+      (await adapter.start({}, context)).snapshot,
+    ];
+    expect(JSON.stringify(seen)).not.toContain(secret);
+    expect(JSON.stringify(seen).split('[redacted]')).toHaveLength(5);
+  });
+});
+
 describe('options of an http tool', () => {
   const start = { url: 'https://api.test/x' };
   it.each<[string, object, string]>([
