@@ -15,6 +15,7 @@ import {
 import { createTasks, type Tasks } from '../engine/index.ts';
 import type { Front, FrontAsker, FrontConnection, FrontView } from '../server/front/front.ts';
 import { FrontServer } from '../server/front/front-server.ts';
+import type { TakeHook } from '../server/hooks.ts';
 import type { Listening, ListenOptions, StdioTaskServer } from '../server/index.ts';
 import { asThrown } from '../server/rpc-error.ts';
 import type { InnerOptions, ListeningClient } from '../server/serving.ts';
@@ -29,6 +30,7 @@ import type { Lane } from './lanes/lane.ts';
 import type { LaneUser } from './lanes/lanes.ts';
 import { reach } from './lanes/reach.ts';
 import { OpenUpstreams } from './open-upstreams.ts';
+import { hookTask, httpKind, httpOwnTool } from './own/http-own-tool.ts';
 import type { OwnTool } from './own/own-tool.ts';
 import { OwnTools } from './own/own-tools.ts';
 import { shellKind, shellOwnTool } from './own/shell-own-tool.ts';
@@ -128,7 +130,7 @@ export class Gateway implements AsyncDisposable {
     this.#known = new KnownTools(join(parts.stateFolder, 'tools.json'), parts.logger);
     this.#upstreams = new OpenUpstreams((config) => this.#made(config), parts.logger);
     const { tasks, logger } = parts;
-    this.#own = new OwnTools({ tasks, logger, kinds: [shellKind(this.#jobs)] });
+    this.#own = new OwnTools({ tasks, logger, kinds: [shellKind(this.#jobs), httpKind] });
     this.#own.set(this.#ownOf(parts.config));
     this.#own.resume(parts.open);
     this.#upstreams.set(parts.config.upstreams);
@@ -143,7 +145,8 @@ export class Gateway implements AsyncDisposable {
       signals: false,
       onListen: (client) => this.#listens(client, this.#upstreams.served),
     };
-    const server = serveFactory(this.tasks, () => this.#front(), { ...inner, maxRequestBytes });
+    const hook: TakeHook = (tool, request) => this.tasks.webhook(hookTask(tool), request);
+    const server = serveFactory(this.tasks, () => this.#front(), { ...inner, maxRequestBytes }, hook);
     this.#servers.push(server);
     return server.listen({ ...this.#config.listen, ...options });
   }
@@ -244,8 +247,11 @@ export class Gateway implements AsyncDisposable {
     return resolve(this.#parts.stateFolder, 'jobs');
   }
 
-  #ownOf({ shell = [] }: GatewayConfig): OwnTool[] {
-    return shell.map((config) => shellOwnTool(config, this.#jobs));
+  #ownOf({ shell = [], http = [] }: GatewayConfig): OwnTool[] {
+    return [
+      ...shell.map((config) => shellOwnTool(config, this.#jobs)),
+      ...http.map((config) => httpOwnTool(config, this.#parts.clock)),
+    ];
   }
 
   #serving(): Pick<InnerOptions, 'firstDraft' | 'inlineWithinMs'> {

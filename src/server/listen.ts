@@ -13,6 +13,7 @@ import { internalError } from '../wire/errors.ts';
 import type { Authentication } from './auth/authentication.ts';
 import { CONNECTION_TIMES, dropStalled, timesOf } from './connection-times.ts';
 import { withoutNullId } from './error-body.ts';
+import { serveHooks, type TakeHook } from './hooks.ts';
 
 export interface ListenOptions {
   /** @default 7717; 0 takes any free port */
@@ -39,6 +40,13 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** What is not for users to say. */
+export interface ListenParts {
+  logger: Logger;
+  /** Takes what services send to `/hooks/{tool}`. @default nobody does */
+  hooks?: TakeHook | undefined;
+}
+
 /** The port is taken, or may not be used. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
@@ -60,7 +68,7 @@ export function isLoopback(host: string): boolean {
  */
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
-  options: ListenOptions & { logger: Logger },
+  options: ListenOptions & ListenParts,
   times = CONNECTION_TIMES,
 ): Promise<Listening> {
   const { port = 7717, host = '127.0.0.1', path = '/mcp', insecure = false, auth } = options;
@@ -99,7 +107,7 @@ export async function listen(
 function guarded(
   fetch: (request: Request) => Promise<Response>,
   path: string,
-  options: ListenOptions & { logger: Logger },
+  options: ListenOptions & ListenParts,
   loopback: boolean,
 ): Hono {
   const hosts = options.allowedHosts ?? (loopback ? localhostAllowedHostnames() : undefined);
@@ -110,6 +118,7 @@ function guarded(
     options.logger.error({ error }, 'a request could not be served');
     return Response.json({ jsonrpc: '2.0', error: internalError }, { status: 500 });
   });
+  if (options.hooks !== undefined) serveHooks(app, options.hooks);
   app.use(async (context, next) => {
     const request = context.req.raw;
     const refused =

@@ -13,6 +13,7 @@ import {
   type TaskServerFactory,
   taskHandler,
 } from './handler.ts';
+import type { TakeHook } from './hooks.ts';
 import { leave } from './leaving.ts';
 import { isLoopback, type Listening, type ListenOptions, listen } from './listen.ts';
 import { defaultPrincipal } from './principal.ts';
@@ -72,11 +73,15 @@ export interface AnnouncingServer extends TaskServer {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
-/** Serves whatever servers the factory makes on the transports that are asked for. */
+/**
+ * Serves whatever servers the factory makes on the transports that are asked for.
+ * @param hooks takes what services send to the ports that are listened on
+ */
 export function serveFactory(
   tasks: Tasks,
   factory: TaskServerFactory | FrontFactory,
   options: TaskHandlerOptions,
+  hooks?: TakeHook,
 ): AnnouncingServer {
   const listeners: Listening[] = [];
   const handlers: AnnouncingHandler[] = [];
@@ -105,7 +110,12 @@ export function serveFactory(
         ...(guessed && { principal: defaultPrincipal(reach) }),
       });
       const { logger } = tasks;
-      const listening = await listen((request) => fetch(request), { ...listenOptions, ...(auth && { auth }), logger });
+      const listening = await listen((request) => fetch(request), {
+        ...listenOptions,
+        ...(auth && { auth }),
+        logger,
+        hooks,
+      });
       listeners.push(listening);
       return listening;
     },

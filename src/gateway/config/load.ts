@@ -4,6 +4,7 @@ import { TokenFile } from '../../server/auth/token-file.ts';
 import { knownTokens } from '../../server/auth/token-list.ts';
 import { isLoopback } from '../../server/listen.ts';
 import { LISTEN, MAX_PORT, parseAddress } from './address.ts';
+import { httpToolsOf, publicUrlOf, type WrittenHttpTool } from './http-of.ts';
 import { reportNames } from './own-names.ts';
 import { ConfigError } from './problems.ts';
 import { fileTrouble, References, type Surroundings } from './references.ts';
@@ -32,6 +33,8 @@ interface Written {
   limits?: { slots?: number; openTasksPerPrincipal?: number; maxRequest?: string; maxResult?: string };
   upstreams?: Record<string, WrittenUpstream>;
   shell?: Record<string, WrittenShellTool>;
+  http?: Record<string, WrittenHttpTool>;
+  publicUrl?: string;
 }
 
 /** Many times what anybody writes. A parser of YAML takes its time over more. */
@@ -67,12 +70,17 @@ function configOf(written: Written, sheet: Sheet, references: References, around
   const tokens = auth.tokens === undefined ? undefined : tokensOf(auth.tokens, sheet, references);
   const tokenFile = auth.tokenFile === undefined ? undefined : tokenFileOf(auth.tokenFile, sheet, references);
   const shell = written.shell === undefined ? undefined : shellToolsOf(written.shell, texts);
-  const own = Object.keys(written.shell ?? {}).map((name) => ({ name, pointer: inside('/shell', name) }));
+  const publicUrl = written.publicUrl === undefined ? undefined : publicUrlOf(written.publicUrl, texts);
+  const http = written.http === undefined ? undefined : httpToolsOf(written.http, texts, publicUrl);
+  const own = (['shell', 'http'] as const).flatMap((kind) =>
+    Object.keys(written[kind] ?? {}).map((name) => ({ name, pointer: inside('', kind, name) })),
+  );
   const upstreams = upstreamsOf(written.upstreams ?? {}, new Targets(texts), sheet, { alone: own.length === 0 });
   reportNames(own, upstreams, sheet);
   return {
     upstreams,
     ...(shell !== undefined && { shell }),
+    ...(http !== undefined && { http }),
     ...(listen !== undefined && { listen }),
     ...(stateFolder !== undefined && { stateFolder }),
     ...(firstDraft !== undefined && { firstDraft }),

@@ -110,7 +110,9 @@ function hint(value: unknown, allowed: unknown): string {
 /** Whether what stands there can be told: where secrets are wont to be, no value ever is. */
 function tellable(pointer: string): boolean {
   const keys = keysOf(pointer);
-  return !keys.some((key) => ['env', 'headers', 'auth', 'url', 'args', 'command'].includes(key));
+  return !keys.some((key) =>
+    ['env', 'headers', 'auth', 'url', 'args', 'command', 'body', 'query', 'secret'].includes(key),
+  );
 }
 
 function takeOut(value: JsonValue, keys: readonly string[]): void {

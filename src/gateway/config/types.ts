@@ -1,4 +1,4 @@
-import type { ShellLimits } from '../../adapters/index.ts';
+import type { HttpToolOptions, ShellLimits } from '../../adapters/index.ts';
 import type { CommandRecipe } from '../../adapters/shell/input/recipe.ts';
 import type { JsonObject } from '../../core/index.ts';
 import type { FallbackOptions, ToolAnnotations } from '../../engine/index.ts';
@@ -77,9 +77,15 @@ export interface ShellToolConfig extends OwnToolConfig {
   progress?: boolean;
 }
 
+/** An operation of an API as a tool. */
+export interface HttpToolConfig extends OwnToolConfig {
+  options: HttpToolOptions;
+}
+
 export interface GatewayConfig {
   upstreams: readonly UpstreamConfig[];
   shell?: readonly ShellToolConfig[];
+  http?: readonly HttpToolConfig[];
   listen?: { host: string; port: number };
   stateFolder?: string;
   /**

@@ -75,4 +75,56 @@ shell:
   migrate:
     script: |
       echo "\${HOME}"
+publicUrl: https://tasks.example.com
+http:
+  deploy:
+    title: Deploy
+    description: Deploys a branch
+    input: { type: object, properties: { repo: { type: string }, branch: { type: string } }, required: [repo] }
+    preset: generic-202
+    start:
+      method: PUT
+      url: https://api.example.com/repos/{repo}/deploys
+      headers: { X-Branch: { input: branch }, X-Key: "\${env:GITHUB_TOKEN}" }
+      query: { ref: { input: branch }, full: true }
+      body: { key: { job: key }, callback: { job: webhook }, deep: [{ input: $.branch }, { literal: { input: x } }] }
+      accepted: [202, 201]
+      operation: false
+    headers: { Authorization: "Bearer \${env:GITHUB_TOKEN}" }
+    status:
+      url: [{ header: Location }, { answer: $.links.status }, "/deploys/{answer.id}", { start: /status, methods: [PUT] }]
+      appearsWithin: 0s
+      state: [$.state, phase]
+      states: { done: [ok], failed: [broken], cancelled: [stopped], lost: [purged] }
+      done: $.over
+      error: $.error
+      cancelled: { at: $.error.code, is: [1, "ABORTED"] }
+      progress: { at: $.files, total: $.of }
+      message: $.doing
+      result: [$.result, { url: { answer: $.href } }]
+    cancel: { method: POST, url: { status: /cancel }, body: { reason: asked } }
+    find:
+      method: GET
+      url: https://api.example.com/repos/{repo}/deploys?key={job.key}
+      headers: { X-Page: 1 }
+      query: { limit: 10 }
+      items: $.items
+      match: $.key
+      how: equals
+      appearsWithin: 2m
+    idempotency: { header: Idempotency-Key, format: uuid, honoured: true }
+    allowedOrigins: [https://files.example.com, { origin: "https://eu.example.com", credentials: true }]
+    allowPrivate: false
+    limits: { request: 30s, response: 4MiB, redirects: 5 }
+    webhook:
+      secret: "\${env:GITHUB_TOKEN}"
+      header: X-Hub-Signature-256
+      encoding: hex
+      prefix: sha256=
+      timestamp: { header: X-Sent-At, tolerance: 5m }
+      signed: "{timestamp}.{body}"
+      match: { answer: $.id, hook: $.deploy.id }
+    timeout: 1h
+    ttl: 7d
+    concurrency: 2
 `;

@@ -53,7 +53,9 @@ const inUpstream = (...lines: string[]) =>
 describe('a configuration', () => {
   it('is read whole', () => {
     const { config, secrets } = load(complete);
-    expect(config).toEqual({
+    const { http, ...rest } = config;
+    expect(http?.map(({ name }) => name)).toEqual(['deploy']); // Read whole in a test of its own.
+    expect(rest).toEqual({
       listen: { host: '127.0.0.1', port: 7717 },
       stateFolder: '/var/lib/longcall',
       firstDraft: true,
@@ -264,9 +266,9 @@ const DURATION = 'expected a duration, such as 500ms, 10s, 5m, 1h or 7d';
 
 describe('what is wrong is told with line, column and field', () => {
   const cases: readonly [string, string, ...string[]][] = [
-    ['an empty file', '', '1:1: expected a mapping with upstreams or shell, got nothing'],
-    ['a text', 'hello', '1:1: expected a mapping with upstreams or shell, got "hello"'],
-    ['no upstreams', 'state: x', '1:1: expected a mapping with upstreams or shell, got neither'],
+    ['an empty file', '', '1:1: expected a mapping with upstreams, shell or http, got nothing'],
+    ['a text', 'hello', '1:1: expected a mapping with upstreams, shell or http, got "hello"'],
+    ['no upstreams', 'state: x', '1:1: expected a mapping with upstreams, shell or http, got neither'],
     [
       'upstreams without any',
       'upstreams: {}',
@@ -282,12 +284,12 @@ describe('what is wrong is told with line, column and field', () => {
     [
       'a key that is nowhere',
       'upstreams: { a: { command: a } }\ncolour: red',
-      '2:1: colour: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell',
+      '2:1: colour: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell, http, publicUrl',
     ],
     [
       'a prototype',
       'upstreams: { a: { command: a } }\n__proto__: { x: 1 }',
-      '2:1: __proto__: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell',
+      '2:1: __proto__: unknown; expected one of listen, state, firstDraft, auth, limits, upstreams, shell, http, publicUrl',
     ],
     [
       'a name of an upstream',

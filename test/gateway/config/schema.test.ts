@@ -31,6 +31,7 @@ function loads(text: string): boolean {
 const upstream = (members: string): string => `upstreams: { a: { command: a, ${members} } }`;
 const remote = (members: string): string => `upstreams: { a: { url: "https://example.com/mcp", ${members} } }`;
 
+const http = (members: string): string => `http: { a: { start: { url: "https://a.test/" }, ${members} } }`;
 const shell = (members: string): string => `shell: { a: { command: a, ${members} } }`;
 
 const good = [
@@ -49,6 +50,11 @@ const good = [
   shell(''),
   'shell: { a: { script: "echo hello" } }',
   'shell: { a: { command: [a, 1, true, { input: x }], input: { properties: { x: { type: string } } } } }',
+  '{ publicUrl: "https://a.test", http: { a: { start: { url: "https://a.test/" } } } }',
+  http('cancel: false, idempotency: false, status: {}, limits: {}, preset: azure'),
+  http(
+    'status: { progress: $.a, result: $.b, state: a, url: "/x/{answer.id}" }, find: { url: "https://a.test", match: a }',
+  ),
   shell('env: {}, input: {}, annotations: {}, keepOutput: {}, okCodes: [255], fallback: {}'),
 ];
 
@@ -112,6 +118,22 @@ const bad = [
   'shell: { a: { command: [a, { input: x, join: "=" }] } }',
   'shell: { a: { command: [a, { input: "" }] } }',
   'shell: { a: { script: a, endOfOptions: false } }',
+  'http: {}',
+  'http: { a: }',
+  'http: { a: {} }',
+  'http: { a: { start: {} } }',
+  '{ publicUrl: tasks.example.com, http: { a: { start: { url: "https://a.test/" } } } }',
+  http('preset: soap'),
+  http('cancel: true'),
+  http('idempotency: true'),
+  http('status: { states: { finished: [x] } }'),
+  http('status: { url: {} }'),
+  http('status: { result: [{ href: a }] }'),
+  http('find: { url: "https://a.test" }'),
+  http('allowedOrigins: [{ credentials: true }]'),
+  http('limits: { response: 4 }'),
+  http('webhook: { header: X }'),
+  http('mode: direct'),
   shell('script: a'),
   shell('mode: direct'),
   shell('input: []'),
