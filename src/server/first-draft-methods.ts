@@ -1,11 +1,12 @@
 import * as v16 from '../wire/rev-sep-1686/index.ts';
 import { mayList, methodNotFound } from '../wire/rev2025-11-25/index.ts';
-import { callerOf, sessionIdOf } from './caller.ts';
+import { callerOf } from './caller.ts';
 import type { MethodHandler } from './host.ts';
 import { listPage } from './list-page.ts';
 import { asListed } from './listed-result.ts';
 import { decoded } from './method.ts';
 import type { ServingParts } from './parts.ts';
+import { taskNamed } from './requestor-ids.ts';
 import { asThrown } from './rpc-error.ts';
 import type { ServerContext } from './sdk.ts';
 
@@ -18,10 +19,7 @@ export function firstDraftMethods(parts: ServingParts): Record<string, MethodHan
   const named = async (params: unknown, ctx: ServerContext) => {
     const taskId = decoded(v16.decodeTaskId(params));
     const { principal } = callerOf(ctx, peer, principalOf);
-    const session = sessionIdOf(peer);
-    const kept = v16.keepTaskId(taskId, session, principal);
-    const known = kept === undefined ? undefined : await engine.named(kept, principal);
-    return { taskId, known: known ?? taskId, principal };
+    return { taskId, known: await taskNamed(taskId, principal, parts), principal };
   };
   return {
     [get]: async (params, ctx) => {

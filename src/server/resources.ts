@@ -12,9 +12,11 @@ import { encodeLogPage, LOG_PAGE_URI, LOG_TAIL_URI, LOG_URI } from '../wire/task
 import type { Host, HostedResource } from './host.ts';
 import { registerMethod } from './method.ts';
 import type { ServingParts } from './parts.ts';
+import { taskNamed } from './requestor-ids.ts';
 import { answerTo, asThrown } from './rpc-error.ts';
 import { sessionSubscriptions } from './session-subscriptions.ts';
 import { LOG_TAIL_BYTES, LogReading, MAX_LINES } from './shown-log.ts';
+import { idInUri } from './task-uris.ts';
 
 /** Text and its kind; undefined where there is nothing to read. */
 type Reader = (taskId: string, principal: Principal, variables: Variables) => Promise<string | undefined>;
@@ -33,7 +35,8 @@ export function registerTaskResources(host: Host, parts: ServingParts): void {
     try {
       host.registerResource(name, uriTemplate, resource, async (_uri, variables, ctx) => {
         try {
-          return await read(String(variables.id), principalOf({ auth: ctx.http?.authInfo }), variables);
+          const principal = principalOf({ auth: ctx.http?.authInfo });
+          return await read(await taskNamed(idInUri(String(variables.id)), principal, parts), principal, variables);
         } catch (error) {
           if (error instanceof TaskNotFoundError) return undefined;
           throw asThrown(answerTo(error, name, tasks));

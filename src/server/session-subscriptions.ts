@@ -3,6 +3,7 @@ import { invalidParams } from '../wire/errors.ts';
 import { callerOf, sessionIdOf } from './caller.ts';
 import type { MethodHandler } from './host.ts';
 import type { ServingParts } from './parts.ts';
+import { taskNamed } from './requestor-ids.ts';
 import { asThrown } from './rpc-error.ts';
 import { subscribable } from './task-uris.ts';
 
@@ -17,10 +18,11 @@ export function sessionSubscriptions(parts: ServingParts): Record<string, Method
         throw asThrown(invalidParams('resources/subscribe: only sessions can; begin with initialize'));
       const { principal } = callerOf(ctx, peer, principalOf);
       const wanted = subscribable(uri);
-      if (wanted === undefined || !(await tasks.engine.owns(wanted.taskId, principal))) {
+      const taskId = wanted && (await taskNamed(wanted.taskId, principal, parts));
+      if (wanted === undefined || taskId === undefined || !(await tasks.engine.owns(taskId, principal))) {
         throw asThrown({ ...invalidParams(`Resource not found: ${uri}`), data: { uri } });
       }
-      followers.subscribe(sessionId, uri, { ...wanted, principal });
+      followers.subscribe(sessionId, uri, { ...wanted, taskId, principal });
       return {};
     },
     'resources/unsubscribe': async (params) => {

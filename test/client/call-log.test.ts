@@ -20,28 +20,33 @@ import { pass, settled, stage } from './support.ts';
 
 const LONG = '.'.repeat(200);
 
-async function hosting(protocol: string) {
+async function hosting(revision: string) {
   const gate = deferred();
+  const firstDraft = revision === 'SEP-1686';
+  const protocol = firstDraft ? '2025-06-18' : revision;
   let log: (line: string) => void = () => {};
-  const served = serve((tasks) => {
-    tasks.registerTool('chatty', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
-      log = (line) => task.log(line);
-      task.log('first');
-      task.log('second', 'warning');
-      await gate.promise;
-      for (let n = 0; n < 1_000; n += 1) task.log(`${n} ${LONG}`);
-      return text('done');
-    });
-    tasks.registerTool('writes', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
-      await gate.promise;
-      writes(task, ...OUTPUT); // Now; what follows, long ago.
-      writes(task, ...Array.from({ length: 1_000 }, (_, at) => ({ text: `${at} ${LONG}`, at })));
-      return text('written');
-    });
-  });
+  const served = serve(
+    (tasks) => {
+      tasks.registerTool('chatty', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
+        log = (line) => task.log(line);
+        task.log('first');
+        task.log('second', 'warning');
+        await gate.promise;
+        for (let n = 0; n < 1_000; n += 1) task.log(`${n} ${LONG}`);
+        return text('done');
+      });
+      tasks.registerTool('writes', { task: { onWorkerLost: 'rerun' } }, async (_args, task) => {
+        await gate.promise;
+        writes(task, ...OUTPUT); // Now; what follows, long ago.
+        writes(task, ...Array.from({ length: 1_000 }, (_, at) => ({ text: `${at} ${LONG}`, at })));
+        return text('written');
+      });
+    },
+    { server: { firstDraft } },
+  );
   const client = await openTaskClient({ journal: ':memory:', clock: served.clock });
   onTestFinished(() => client.close());
-  const ours = await client.connect('ours', { remote: () => remoteOf(served, { protocol }) });
+  const ours = await client.connect('ours', { remote: () => remoteOf(served, { protocol, firstDraft }) });
   return { gate, served, client, ours, log: (line: string) => log(line) };
 }
 
@@ -91,11 +96,11 @@ describe('what changes while the log of a call is read', () => {
   });
 });
 
-describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
+describe.each(['2026-07-28', '2025-11-25', '2025-06-18', 'SEP-1686'])(
   'the log of a call to a server of ours, in %s',
-  (protocol) => {
+  (revision) => {
     it('is read while it runs, and followed to its end', async () => {
-      const { gate, served, ours } = await hosting(protocol);
+      const { gate, served, ours } = await hosting(revision);
       const call = await ours.callTool({ name: 'chatty' });
       await following(call, served);
       expect((await answered(served.clock, read(call.log()))).answer).toEqual(['info first', 'warning second']);
@@ -112,7 +117,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
     });
 
     it('is read by its last lines, by stream and since a time, as it was written', async () => {
-      const { gate, served, ours } = await hosting(protocol);
+      const { gate, served, ours } = await hosting(revision);
       const call = await ours.callTool({ name: 'writes' });
       await following(call, served);
       gate.resolve();
@@ -132,7 +137,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
     });
 
     it('is told of while it is followed: a line comes soon, and nobody asks for it all the time', async () => {
-      const { gate, served, ours, log } = await hosting(protocol);
+      const { gate, served, ours, log } = await hosting(revision);
       const { engine } = served.tasks;
       const readLog = engine.readLog.bind(engine);
       let reads = 0;
@@ -164,7 +169,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
     });
 
     it('comes with the updates, to who asks for it', async () => {
-      const { gate, served, ours } = await hosting(protocol);
+      const { gate, served, ours } = await hosting(revision);
       const call = await ours.callTool({ name: 'chatty' });
       await following(call, served);
       const lines: string[] = [];
@@ -181,7 +186,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
     });
 
     it('says so where the task is gone', async () => {
-      const { gate, served, ours } = await hosting(protocol);
+      const { gate, served, ours } = await hosting(revision);
       const call = await ours.callTool({ name: 'chatty' });
       await following(call, served);
       gate.resolve();

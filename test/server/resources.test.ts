@@ -7,8 +7,11 @@ import { sqliteStore } from '../../src/store/index.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import type { TaskLogPage } from '../../src/wire/task-log.ts';
 import { deferred, settle } from '../support/engine.ts';
+import type { Json } from '../support/messages.ts';
 import { silent } from '../support/stores.ts';
 import { OUTPUT, writes } from '../support/writes.ts';
+import { draftPeer, startDraft } from './draft-peer.ts';
+import type { LegacyPeer } from './legacy-peer.ts';
 import { closing, Peer, type Reply, serve, validated } from './peer.ts';
 
 const read = (peer: Peer, uri: string): Promise<Reply> =>
@@ -157,6 +160,23 @@ describe('the resources of a task', () => {
       const odd = `longcall://${rest}`;
       expect((await read(peer, odd)).error.message, odd).toMatch(/^Resource not found/);
     }
+  });
+
+  it('are found by the id that the requestor of a task has made, on the first draft, and by nobody else', async () => {
+    const principal = { current: 'alice' };
+    const server = { principal: () => ({ subject: principal.current }), firstDraft: true };
+    const served = serve(tools, { server });
+    const uri = 'longcall://tasks/all%20of%20mine/log';
+    const logIn = async (session: LegacyPeer): Promise<Json> => (await session.send('resources/read', { uri })).message;
+    const own = await draftPeer(served);
+    await startDraft(own, 'chatty', 'all of mine');
+    expect(await logIn(own)).toMatchObject({ result: { contents: [{ uri, text: expect.any(String) }] } });
+    expect((await own.send('resources/subscribe', { uri })).message).toMatchObject({ result: {} });
+    principal.current = 'mallory';
+    const foreign = await draftPeer(served);
+    const error = { code: -32602, message: `Resource not found: ${uri}` };
+    expect(await logIn(foreign)).toMatchObject({ error });
+    expect((await foreign.send('resources/subscribe', { uri })).message).toMatchObject({ error });
   });
 
   it('are offered as templates: which tasks there are is not for everybody to know', async () => {

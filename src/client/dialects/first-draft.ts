@@ -12,12 +12,14 @@ import {
   type Dialect,
   failedOutcome,
   listing,
+  logReader,
   metaOf,
   ofTask,
   outcomeIn,
   read,
   type Speaking,
 } from './dialect.ts';
+import { canSubscribe, logBySubscribing } from './log-watch.ts';
 
 /** A call whose task is known by this process: it is answered as well, in the end. */
 interface Call {
@@ -97,6 +99,8 @@ export function firstDraft(speaking: Speaking): Dialect {
   return {
     revision: REVISION,
     ...listing(speaking),
+    ...logReader(speaking),
+    ...(canSubscribe(speaking) && { watchLog: logBySubscribing(connection, timeoutMs) }),
     start,
     get,
     outcome,
