@@ -81,5 +81,8 @@ async function ended(call: Call, folder: string, starts: number): Promise<void> 
   assert.deepEqual(structuredContent, { rewritten: count, folders });
   assert.equal(notesOf(folder).filter(({ start }) => start !== undefined).length, starts);
   checkPackage(folder, { count, folders });
+  const lines: string[] = [];
+  for await (const { text } of call.log()) lines.push(text);
+  assert.equal(lines.filter((line) => line.startsWith('::progress ')).length, count);
   console.log(`  ${count} files are rewritten, each once; the command was started ${starts === 1 ? 'once' : 'twice'}`);
 }
