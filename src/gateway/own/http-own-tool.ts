@@ -2,14 +2,15 @@ import { inputChecker } from '../../adapters/http/check-input.ts';
 import { type HttpToolOptions, httpTool } from '../../adapters/index.ts';
 import { type Clock, type JobAdapter, type JsonObject, type JsonValue, NonRetryableError } from '../../core/index.ts';
 import type { HttpToolConfig } from '../config/types.ts';
-import { type OwnKind, type OwnTool, registerOwn, taskNameOf } from './own-tool.ts';
+import { ownTaskName } from './own-kinds.ts';
+import { type OwnKind, type OwnTool, registerOwn } from './own-tool.ts';
 
 const KIND = 'http';
 
 /** An operation of an API, of the configuration, as a tool. */
 export function httpOwnTool(config: HttpToolConfig, clock: Clock): OwnTool {
   const { name, options } = config;
-  const task = taskNameOf(KIND, name);
+  const task = ownTaskName(KIND, name);
   return {
     config,
     task,
@@ -23,14 +24,14 @@ export const httpKind: OwnKind = {
   kind: KIND,
   followed: (name) => {
     const config = { name, input: { type: 'object' }, policy: {}, secrets: [] };
-    const task = taskNameOf(KIND, name);
+    const task = ownTaskName(KIND, name);
     return { config, task, register: (tasks) => registerOwn(tasks, task, config, { adapter: gone(name) }) };
   },
 };
 
 /** Which tool of the gateway's own a hook is for. */
 export function hookTask(name: string): string {
-  return taskNameOf(KIND, name);
+  return ownTaskName(KIND, name);
 }
 
 function anyRef(options: HttpToolOptions): JobAdapter<JsonObject, JsonValue> {

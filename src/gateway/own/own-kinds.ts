@@ -1,5 +1,5 @@
 /** What does the work of a gateway's own tools. Their tasks are called by it: `shell:NAME`. */
-const KINDS = ['shell'] as const;
+const KINDS = ['shell', 'http'] as const;
 export type OwnKindName = (typeof KINDS)[number];
 
 /** A name among the tasks. Of an upstream's tools it has a slash, of these a colon: neither is ever the other. */
