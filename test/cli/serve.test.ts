@@ -43,6 +43,8 @@ describe('longcall serve --check', () => {
     const shell = 'shell: { build: { command: make }, test: { script: "npm test" } }\n';
     writeFileSync(file, `${good}${shell}`);
     expect((await cli(file, '--check')).stdout).toBe(`${file}: ok: ci, docs, build, test\n`);
+    writeFileSync(file, `${good}${shell}http: { deploy: { start: { url: "https://api.test/deploys" } } }\n`);
+    expect((await cli(file, '--check')).stdout).toBe(`${file}: ok: ci, docs, build, test, deploy\n`);
     writeFileSync(file, `state: tasks\n${shell}`);
     const { code, stdout } = await cli(file, '--check', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, upstreams: [], tools: ['build', 'test'] }]);

@@ -141,8 +141,8 @@ function restartFor(was: Servable, is: Servable): string[] {
   ];
 }
 
-function namesIn({ upstreams, shell = [] }: Servable): { upstreams: string[]; tools: string[] } {
-  return { upstreams: upstreams.map(({ name }) => name), tools: shell.map(({ name }) => name) };
+function namesIn({ upstreams, shell = [], http = [] }: Servable): { upstreams: string[]; tools: string[] } {
+  return { upstreams: upstreams.map(({ name }) => name), tools: [...shell, ...http].map(({ name }) => name) };
 }
 
 function allIn(config: Servable): string {
