@@ -103,7 +103,8 @@ export class ListenDesk {
         for (const [uri, taskId] of logs) {
           const tell = (): void | Promise<void> => outlet.send(encodeResourceUpdated(uri, listen.id));
           const room = (): Promise<void> => outlet.room();
-          void tellOfLog(this.#tasks, { taskId, principal, room, tell, signal: closed.signal }).then(over);
+          const { logNewsMs: everyMs } = this.#serving;
+          void tellOfLog(this.#tasks, { taskId, principal, room, tell, everyMs, signal: closed.signal }).then(over);
         }
       };
       return { granted, start, close };

@@ -8,7 +8,7 @@ import {
 } from '../core/index.ts';
 import type { Tasks } from '../engine/index.ts';
 
-/** Nobody is told more often that a log has grown. */
+/** Nobody is told more often that a log has grown, unless he is served otherwise. */
 const EVERY_MS = 1_000;
 /** After a look that was in vain the next one waits as long: other processes only say that something has changed. */
 const VAIN_MS = 250;
@@ -22,6 +22,8 @@ export interface News {
   /** Resolves when another message would be read soon. */
   room(): Promise<void>;
   tell(): void | Promise<void>;
+  /** This often at most, in milliseconds, where it is about a log. @default 1000 */
+  everyMs?: number | undefined;
   /** Aborted: nobody listens any more. */
   signal: AbortSignal;
 }
@@ -31,7 +33,7 @@ export interface News {
  * the task is over. Nothing is kept of it but where it ended. Never rejects.
  */
 export async function tellOfLog({ engine, logger }: Tasks, news: News): Promise<void> {
-  const { taskId, principal, signal } = news;
+  const { taskId, principal, signal, everyMs = EVERY_MS } = news;
   const bell = new Bell();
   const unwatch = engine.watchLog(taskId, bell.ring);
   signal.addEventListener('abort', bell.ring, { once: true });
@@ -61,7 +63,7 @@ export async function tellOfLog({ engine, logger }: Tasks, news: News): Promise<
       try {
         const found = await look();
         if (found === 'over') return;
-        await pause(found === 'told' ? EVERY_MS : VAIN_MS);
+        await pause(found === 'told' ? everyMs : Math.min(everyMs, VAIN_MS));
         if (!signal.aborted) await bell.rung();
       } catch (error) {
         if (error instanceof TaskNotFoundError || error instanceof StoreClosedError || signal.aborted) return;

@@ -65,6 +65,8 @@ type OnListen = (client: ListeningClient) => () => void;
 /** Of servers in front of others. */
 export interface InnerOptions extends ServingOptions {
   onListen?: OnListen | undefined;
+  /** Who listens to a log, on 2026-07-28, is told this often at most that it has grown, in milliseconds. @default 1000 */
+  logNewsMs?: number;
 }
 
 /** What all instances of one server share. */
@@ -84,6 +86,7 @@ export interface Serving {
   relay: Relay;
   /** Where somebody else has to know who listens. */
   onListen: OnListen | undefined;
+  logNewsMs: number | undefined;
   /** Where a transport serves one connection and no more: whether that has ended. */
   connection: { over: boolean };
 }
@@ -114,6 +117,7 @@ export function servingOf(tasks: Tasks, options: ServingOptions, principalOf: Pr
     inFlight: new InFlight(),
     relay: new Relay(),
     onListen: (options as InnerOptions).onListen,
+    logNewsMs: (options as InnerOptions).logNewsMs,
     connection: { over: false },
   };
 }

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Principal } from '../../core/index.ts';
 import type { Tasks } from '../../engine/index.ts';
 import { FrontServer } from '../../server/front/front-server.ts';
+import type { InnerOptions } from '../../server/serving.ts';
 import { serveTaskStream } from '../../server/stdio.ts';
 import type { HandedCommand } from './handed-command.ts';
 import { runFront } from './run-front.ts';
@@ -9,6 +10,8 @@ import { type AdapterOf, prepareRun, RUN, runAdapter, runArguments } from './run
 
 /** Nobody else's: hosts on the same daemon neither see these tasks nor can do anything with their ids. */
 const PRINCIPAL: Principal = { subject: 'longcall run' };
+/** Somebody looks at what the command writes. */
+const LOG_NEWS_MS = 100;
 const INFO = { name: 'longcall-run', version: '0.1.0' };
 
 /** Commands of this user as tasks: `longcall run`. Each front is served the one tool, and no host ever is. */
@@ -32,7 +35,7 @@ export class CommandRuns {
   ): { closed: Promise<void>; close(): Promise<void> } {
     for (const command of commands) this.#commands.set(command.id, command);
     this.#brought.add(commands);
-    const options = { principal: () => PRINCIPAL };
+    const options: InnerOptions = { principal: () => PRINCIPAL, logNewsMs: LOG_NEWS_MS };
     const { closed, close } = serveTaskStream(this.#tasks, () => new FrontServer(INFO, runFront), streams, options);
     return { close, closed: closed.then(() => this.#left(commands)) };
   }
