@@ -1,7 +1,13 @@
+import { EventEmitter } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { Piece } from '../../../src/adapters/shell/runner/framer.ts';
+import type { LogFiles } from '../../../src/adapters/shell/runner/log-files.ts';
+import { Output } from '../../../src/adapters/shell/runner/output.ts';
 import type { JobLogLine } from '../../../src/core/index.ts';
+import { ManualClock } from '../../../src/testing/index.ts';
 import { adapterIn, begin, endOfJob, jobsFolder, logOf, textOf } from './support.ts';
 
 const KIB = 1_024;
@@ -12,6 +18,42 @@ function keptBytes(folder: string): number {
 }
 
 const texts = (log: readonly JobLogLine[]): string[] => log.map(({ text }) => text);
+
+describe('a line of a command', () => {
+  const reading = () => {
+    const clock = new ManualClock();
+    const pieces: string[] = [];
+    const log = { write: () => {}, close: () => {} } as unknown as LogFiles;
+    const onPiece = ({ data, continues }: Piece): void => void pieces.push(`${continues ? '+' : ''}${data}`);
+    const output = new Output({ clock, log, secrets: [], onBytes: () => {}, onPiece });
+    const stdout = new EventEmitter();
+    output.read('stdout', stdout as Readable);
+    return { clock, pieces, output, says: (text: string) => void stdout.emit('data', Buffer.from(text)) };
+  };
+
+  it('is one line, in however many pieces it is read while it is written', () => {
+    const { clock, pieces, says } = reading();
+    says('one\ntw');
+    clock.advance(400); // Longer than what was read is kept before it is written down.
+    says('o');
+    clock.advance(400);
+    says('\n');
+    clock.advance(1_000);
+    expect(pieces).toEqual(['one\n', 'two\n']);
+  });
+
+  it('is shown before it ends where nothing more comes for half a second', () => {
+    const { clock, pieces, output, says } = reading();
+    says('Name? ');
+    clock.advance(499);
+    expect(pieces).toEqual([]);
+    clock.advance(1);
+    expect(pieces).toEqual(['Name? ']);
+    says('Ann');
+    output.end();
+    expect(pieces).toEqual(['Name? ', '+Ann']);
+  });
+});
 
 describe('what a command writes', () => {
   it('is all there, to the last byte, when it exits right after it wrote it [C-081]', async () => {

@@ -41,6 +41,11 @@ export class Framer {
     this.#add(this.#redactor.push(chunk));
   }
 
+  /** A line has begun that was not shown yet. */
+  get isInLine(): boolean {
+    return this.#rest.length > 0;
+  }
+
   /** Nothing came for a while: what is there of a line is shown. */
   pause(): void {
     if (this.#rest.length === 0) return;

@@ -5,8 +5,10 @@ import type { StreamCount } from '../job-files.ts';
 import { Framer, type Piece } from './framer.ts';
 import type { LogFiles } from './log-files.ts';
 
-/** What was read is on the disk after so long, and a line that has not ended is shown. */
+/** What was read is on the disk after so long. */
 const FLUSH_MS = 50;
+/** After so long without a byte, a line that has not ended is shown: it may be a prompt. One in the middle of which a pipe was read is none. */
+const QUIET_MS = 500;
 /** Or as soon as there is so much of it. */
 const FLUSH_BYTES = 256 * 1024;
 
@@ -27,6 +29,7 @@ export class Output {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #timer: Timer | undefined;
+  readonly #quiet: Partial<Record<OutputStream, Timer>> = {};
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -48,6 +51,8 @@ export class Output {
 
   /** Nothing comes any more, or nothing more is listened to. */
   end(): void {
+    this.#quiet.stdout?.cancel();
+    this.#quiet.stderr?.cancel();
     this.#framers.stdout.end();
     this.#framers.stderr.end();
     this.#flush();
@@ -55,17 +60,18 @@ export class Output {
   }
 
   #push(stream: OutputStream, chunk: Buffer): void {
-    this.#framers[stream].push(chunk);
+    const framer = this.#framers[stream];
+    framer.push(chunk);
+    this.#quiet[stream]?.cancel();
+    if (framer.isInLine) this.#quiet[stream] = this.#parts.clock.setTimer(QUIET_MS, () => this.#showOf(framer));
     const { stdout, stderr } = this.counts;
     this.#parts.onBytes(stdout.bytes + stderr.bytes);
     if (this.#waitingBytes >= FLUSH_BYTES) this.#flush();
-    else this.#timer ??= this.#parts.clock.setTimer(FLUSH_MS, () => this.#due());
+    else this.#timer ??= this.#parts.clock.setTimer(FLUSH_MS, () => this.#flush());
   }
 
-  #due(): void {
-    this.#timer = undefined;
-    this.#framers.stdout.pause();
-    this.#framers.stderr.pause();
+  #showOf(framer: Framer): void {
+    framer.pause();
     this.#flush();
   }
 
