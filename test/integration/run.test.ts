@@ -95,6 +95,8 @@ const lines = (text: string) =>
     .map((line) => JSON.parse(line));
 const go = () => writeFileSync(join(folder, 'go'), '');
 const WAIT = 'echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done';
+/** The command line is on the screen too, and is not to be taken for what it writes. */
+const BEGUN = 'echo be"g"un';
 const commandProcess = async (): Promise<ProcessIdentity> => {
   const pid = await until('the process of the command', () => {
     const text = existsSync(join(folder, 'pid')) ? readFileSync(join(folder, 'pid'), 'utf8') : '';
@@ -235,7 +237,7 @@ describe('longcall run', { timeout: 60_000 }, () => {
 
 describe('at a terminal', { timeout: 60_000 }, () => {
   it('the first Ctrl-C leaves the command running and says how to come back', async () => {
-    const { type, shows, screen, ended } = atTerminal('run', '--', 'sh', '-c', `echo begun; ${WAIT}; exit 6`);
+    const { type, shows, screen, ended } = atTerminal('run', '--', 'sh', '-c', `${BEGUN}; ${WAIT}; exit 6`);
     await shows('begun');
     const command = await commandProcess();
     type('\u0003');
@@ -248,7 +250,7 @@ describe('at a terminal', { timeout: 60_000 }, () => {
   });
 
   it('the second cancels it', async () => {
-    const { type, shows, ended } = atTerminal('run', '--', 'sh', '-c', `echo begun; ${WAIT}`);
+    const { type, shows, ended } = atTerminal('run', '--', 'sh', '-c', `${BEGUN}; ${WAIT}`);
     await shows('begun');
     const command = await commandProcess();
     type('\u0003');
