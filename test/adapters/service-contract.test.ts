@@ -1,4 +1,4 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { adapterSuite } from '../../src/testing/index.ts';
 import { type ServiceCaps, scriptedHarness } from './scripted-harness.ts';
 
@@ -20,3 +20,17 @@ for (const [what, caps] of SERVICES) {
     it.skip.each(notApplicable)('$name (not applicable: $why)', () => {});
   });
 }
+
+describe('the contract on the clock of the machine', () => {
+  it('is the same', async () => {
+    const harness = { ...scriptedHarness({ find: true, logs: 'live' }), time: 'real' as const };
+    const { cases } = await adapterSuite(harness);
+    const names = [
+      'tells how a job ended well, and never otherwise afterwards',
+      'does a job once, whose process dies when it has started it',
+      'ends its job when it is out of time',
+    ];
+    for (const { run } of cases.filter(({ name }) => names.includes(name))) await run(harness);
+    expect(cases.filter(({ name }) => names.includes(name))).toHaveLength(names.length);
+  });
+});
