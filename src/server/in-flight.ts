@@ -13,6 +13,8 @@ export class InFlight {
   readonly #requests = new Map<string, Transport>();
   readonly #transports = new Set<Transport>();
   readonly #callOff = new Recent<string, (reason: unknown) => void>(MAX_CUT);
+  /** Calls that were called off before it was known how, and why: their tasks were being created. */
+  readonly #calledOff = new Recent<string, { reason: unknown }>(MAX_CUT);
 
   get size(): number {
     return this.#requests.size;
@@ -34,6 +36,7 @@ export class InFlight {
       if ('method' in message && 'id' in message && sessionId !== '') {
         const key = keyOf(sessionId, message.id);
         own.add(key);
+        this.#calledOff.delete(key); // What that was about is over: some use an id again.
         this.#requests.set(key, transport);
       }
       onmessage?.(message, extra);
@@ -62,6 +65,12 @@ export class InFlight {
   outlives(sessionId: string, requestId: RequestId, callOff: (reason: unknown) => void): () => void {
     if (sessionId === '') return () => {};
     const key = keyOf(sessionId, requestId);
+    const calledOff = this.#calledOff.get(key);
+    if (calledOff !== undefined) {
+      this.#calledOff.delete(key);
+      callOff(calledOff.reason);
+      return () => {};
+    }
     this.#callOff.set(key, callOff);
     return () => {
       if (this.#callOff.get(key) === callOff) this.#callOff.delete(key);
@@ -79,7 +88,10 @@ export class InFlight {
     const key = keyOf(sessionId, requestId);
     const transport = this.#requests.get(key);
     if (transport === undefined) {
-      this.#callOff.get(key)?.(message.params.reason);
+      const { reason } = message.params;
+      const callOff = this.#callOff.get(key);
+      if (callOff === undefined) this.#calledOff.set(key, { reason });
+      callOff?.(reason);
       this.#callOff.delete(key);
       return;
     }

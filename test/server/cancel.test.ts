@@ -3,6 +3,7 @@ import { LOCAL_PRINCIPAL, TaskCancelledError } from '../../src/core/index.ts';
 import { type TaskContext, text } from '../../src/engine/index.ts';
 import { deferred, settle } from '../support/engine.ts';
 import { interceptedStore } from '../support/intercepted-store.ts';
+import { LegacyPeer } from './legacy-peer.ts';
 import { serve } from './peer.ts';
 
 /** Runs until it is told to stop, and says what it was told. */
@@ -148,4 +149,36 @@ describe('a client that goes away', () => {
       await peer.send('tools/list', {});
     },
   );
+});
+
+describe('a call of a session that is cancelled while its task is being created', () => {
+  it('is called off once there is a task, though its stream was closed first', async () => {
+    const creating = deferred();
+    const goOn = deferred();
+    const stopped = deferred<unknown>();
+    const { peer, tasks } = serve((on) => on.registerTool('slow', {}, untilAborted(stopped.resolve)), {
+      tasks: {
+        store: interceptedStore(async (method, call) => {
+          if (method === 'create') {
+            creating.resolve();
+            await goOn.promise;
+          }
+          return call();
+        }),
+      },
+    });
+    const legacy = await LegacyPeer.connect({ peer }, { version: '2025-06-18' });
+    const hangUp = new AbortController();
+    const request = { id: 'taken back', signal: hangUp.signal };
+    const answer = legacy.stream('tools/call', { name: 'slow', arguments: {} }, request).catch(() => undefined);
+    await creating.promise;
+    hangUp.abort();
+    await settle();
+    await legacy.notify('notifications/cancelled', { requestId: 'taken back', reason: 'cancelled' });
+    goOn.resolve();
+    expect(await stopped.promise).toBeInstanceOf(TaskCancelledError);
+    const { tasks: all } = await tasks.engine.list(LOCAL_PRINCIPAL, { limit: 2 });
+    expect(all).toMatchObject([{ state: { status: 'cancelled' } }]);
+    await (await answer)?.body?.cancel();
+  });
 });
