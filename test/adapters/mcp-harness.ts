@@ -45,7 +45,10 @@ export function mcpHarness(protocol: string): AdapterHarness<JsonObject, string>
   };
 }
 
-/** What there is to see of a job without tasks: a call that is answered late. It has no log, and asks nothing that is known by a key. */
+/**
+ * What there is to see of a job without tasks: a call that is answered late. It has no log, asks nothing that is known by a key, and
+ * one that another process made cannot be called off for certain.
+ */
 function withoutTasks(behind: AdapterSystem<JsonObject, string>): AdapterSystem<JsonObject, string> {
   const { unknownRef } = behind;
   return {
