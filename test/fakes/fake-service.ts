@@ -44,6 +44,8 @@ export interface FakeFault {
 /** A service on a real port: what all of them share. Each kind says how it is asked, and how it answers. */
 export abstract class FakeService {
   readonly jobs = new Map<string, FakeJob>();
+  /** All that ever were. */
+  readonly begun: FakeJob[] = [];
   readonly requests: FakeRequest[] = [];
   faults: FakeFault[] = [];
   /** Sent with `202` and the like. */
@@ -131,9 +133,10 @@ export abstract class FakeService {
   protected begin(body: JsonValue | undefined, key: string | undefined): FakeJob {
     const known = this.honoursKeys && key !== undefined && [...this.jobs.values()].find((job) => job.key === key);
     if (known) return known;
-    const id = `op-${this.jobs.size + 1}`;
+    const id = `op-${this.begun.length + 1}`;
     const job: FakeJob = { id, body, key, state: 'working', percent: 0, result: null, startedAt: this.now() };
     this.jobs.set(id, job);
+    this.begun.push(job);
     return job;
   }
 

@@ -37,6 +37,8 @@ export interface AdapterSystem<Args = unknown, Ref extends JsonValue = JsonValue
   args(job: string): Args;
   /** One of a job that never was, as this system gives them. */
   unknownRef: Ref;
+  /** Whether two refs are of one job. @default they are equal */
+  sameJob?(one: Ref, other: Ref): boolean;
   /** How many jobs were really started under this name, whatever became of them. */
   started(job: string): Awaitable<number>;
   /** The job ends well, with `text` somewhere in its result. */
