@@ -9,37 +9,38 @@ const [folder] = process.argv.slice(2);
 const ledger = `${folder}.migration`;
 const noted = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n').map(JSON.parse) : [];
 const note = (entry) => appendFileSync(ledger, `${JSON.stringify(entry)}\n`);
+const migrated = (name) => withoutVar(readFileSync(join(folder, name), 'utf8'));
+
 note({ start: process.pid });
-
-const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'));
-const changes = names
-  .map((name) => ({ name, ...withoutVar(readFileSync(join(folder, name), 'utf8')) }))
-  .filter(({ count }) => count > 0);
-const done = new Set(noted.flatMap(({ file }) => file ?? []));
-console.error(`scanned ${names.length} files, ${changes.length} to rewrite, ${done.size} rewritten before`);
-
-const folders = noted.find((entry) => entry.folders)?.folders ?? ask();
-const todo = changes.filter(({ name }) => folders.includes(dirname(name)));
-const total = done.size + todo.length;
-for (const { name, text, count } of todo) {
-  const draft = join(folder, `${name}.draft.cjs`);
-  writeFileSync(draft, text);
-  execFileSync(process.execPath, ['--check', draft]); // What does not parse takes no file's place.
-  renameSync(draft, join(folder, name));
-  note({ file: name, count });
-  done.add(name);
-  console.error(`::progress ${done.size}/${total} ${name}`);
+const plan = noted.find((entry) => entry.plan)?.plan ?? ask();
+const done = new Set(noted.map(({ file }) => file));
+for (const [at, name] of plan.entries()) {
+  if (done.has(name)) continue;
+  const { text, count } = migrated(name);
+  if (count > 0) rewrite(name, text); // Else it was killed after it had rewritten the file, and before the next line.
+  note({ file: name });
+  console.error(`::progress ${at + 1}/${plan.length} ${name}`);
 }
 execFileSync(process.execPath, ['-e', 'require(process.argv[1])', folder]); // The package can still be loaded.
-console.log(JSON.stringify({ rewritten: done.size, folders }));
+console.log(JSON.stringify({ rewritten: plan.length }));
 
-/** Which folders to rewrite. The answer may take days. */
+/** What does not parse takes no file's place. */
+function rewrite(name, text) {
+  const draft = join(folder, `${name}.draft.cjs`);
+  writeFileSync(draft, text);
+  execFileSync(process.execPath, ['--check', draft]);
+  renameSync(draft, join(folder, name));
+}
+
+/** Which files to rewrite. The answer may take days. */
 function ask() {
-  const found = [...new Set(changes.map(({ name }) => dirname(name)))].sort();
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'));
+  const changes = names.map((name) => ({ name, ...migrated(name) })).filter(({ count }) => count > 0);
   const declarations = changes.reduce((sum, { count }) => sum + count, 0);
+  const folders = [...new Set(changes.map(({ name }) => dirname(name)))].sort();
   const properties = {
     rewrite: { type: 'boolean' },
-    folders: { type: 'array', items: { type: 'string', enum: found } },
+    folders: { type: 'array', items: { type: 'string', enum: folders } },
   };
   const { status, stdout } = spawnSync(
     process.execPath,
@@ -50,12 +51,8 @@ function ask() {
     ],
     { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  const { content } = status === 0 ? JSON.parse(stdout) : {};
-  if (!content?.rewrite) {
-    console.log(JSON.stringify({ rewritten: 0, folders: [] }));
-    process.exit(0);
-  }
-  const wanted = content.folders ?? found;
-  note({ folders: wanted });
-  return wanted;
+  const { rewrite = false, folders: wanted = folders } = status === 0 ? JSON.parse(stdout).content : {};
+  const plan = changes.map(({ name }) => name).filter((name) => rewrite && wanted.includes(dirname(name)));
+  note({ plan });
+  return plan;
 }

@@ -78,11 +78,11 @@ async function asked(call: Call): Promise<string> {
 
 async function ended(call: Call, folder: string, starts: number): Promise<void> {
   const { structuredContent } = await call.result();
-  assert.deepEqual(structuredContent, { rewritten: count, folders });
+  assert.deepEqual(structuredContent, { rewritten: count });
   assert.equal(notesOf(folder).filter(({ start }) => start !== undefined).length, starts);
   checkPackage(folder, { count, folders });
   const lines: string[] = [];
   for await (const { text } of call.log()) lines.push(text);
-  assert.equal(lines.filter((line) => line.startsWith('::progress ')).length, count);
+  assert(lines.some((line) => line.startsWith(`::progress ${count}/${count} `)));
   console.log(`  ${count} files are rewritten, each once; the command was started ${starts === 1 ? 'once' : 'twice'}`);
 }
