@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { TASK_STATUSES, type TaskStatus } from '../core/index.ts';
+import { isJsonObject, type JsonObject, TASK_STATUSES, type TaskStatus } from '../core/index.ts';
+import { CliError } from './errors.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -50,4 +51,16 @@ export function time(text: string): number {
   const ms = millisecondsOf(text);
   if (ms >= 1 && ms <= 2_147_483_647) return ms;
   throw new InvalidArgumentError('Give a time: 500ms, 30s, 5m, 2h, at most 24d.');
+}
+
+/** A JSON object. @param where as errors name it @throws {CliError} */
+export function objectOf(text: string, where: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (!isJsonObject(value)) throw new CliError(`${where}: expected a JSON object`);
+  return value;
 }

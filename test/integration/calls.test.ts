@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as commands from './commands.ts';
 import { aPlace, command, listening, type Place, until } from './processes.ts';
 
 // The command as people run it: the built file, as a process, on servers that are processes too.
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 let place: Place;
 let env: NodeJS.ProcessEnv;
@@ -21,34 +19,10 @@ beforeEach(() => {
   };
 });
 
-function start(program: string, args: string[]) {
-  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (some: string) => (text[name] += some));
-  const ended = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal ?? 'gone'));
-  });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  return { child, text, ended };
-}
-const longcall = (...args: string[]) => start(process.execPath, [main, ...args]);
-async function run(args: string[], stdin?: string) {
-  const { child, text, ended } = longcall(...args);
-  child.stdin.end(stdin);
-  return { code: await ended, ...text };
-}
-/** At a terminal: what is written to it is typed, both outputs are the screen. */
-function atTerminal(...args: string[]) {
-  const quoted = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ');
-  // `exec`: a shell that stays in between, as dash does, dies of the Ctrl-C and hides our exit code.
-  const { child, text, ended } = start('script', ['-qfec', `exec ${quoted}`, '/dev/null']);
-  const shows = (words: string) => until(words, () => (text.stdout.includes(words) ? true : undefined));
-  return { type: (keys: string) => child.stdin.write(keys), screen: text, ended, shows };
-}
+const around = () => ({ env });
+const longcall = (...args: string[]) => commands.longcall(around(), ...args);
+const run = (args: string[], stdin?: string) => commands.cli(around(), args, stdin);
+const atTerminal = (...args: string[]) => commands.atTerminal(around(), ...args);
 const lines = (text: string) =>
   text
     .trim()

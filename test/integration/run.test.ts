@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { identify, isAlive, type ProcessIdentity } from '../../src/adapters/processes/process-table.ts';
 import { readRecord } from '../../src/gateway/daemon/record.ts';
 import { scratchFolder } from '../support/stores.ts';
+import * as commands from './commands.ts';
 import { until } from './processes.ts';
 
 // The built command as people run it, with a daemon of its own: both are really killed.
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const { main } = commands;
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -55,39 +54,16 @@ function gone(identity: ProcessIdentity): Promise<true> {
   return until(`process ${identity.pid} is gone`, () => (isAlive(identity) ? undefined : true));
 }
 
-function start(program: string, args: string[]) {
-  const child = spawn(program, args, { env, cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
-  const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (some: string) => (text[name] += some));
-  child.stdin.on('error', () => {});
-  const ended = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal ?? 'gone'));
-  });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  return { child, text, ended };
-}
-const longcall = (...args: string[]) => start(process.execPath, [main, ...args]);
-async function cli(args: string[], stdin?: string) {
-  const { child, text, ended } = longcall(...args);
-  child.stdin.end(stdin);
-  return { code: await ended, ...text };
-}
+const around = () => ({ env, cwd: folder });
+const longcall = (...args: string[]) => commands.longcall(around(), ...args);
+const cli = (args: string[], stdin?: string) => commands.cli(around(), args, stdin);
+const atTerminal = (...args: string[]) => commands.atTerminal(around(), ...args);
+const start = (program: string, args: string[]) => commands.start(around(), program, args);
 /** A script as the command; `longcall` in it is the built one. */
 const run = (options: string[], script: string, stdin?: string) =>
   cli(['run', ...options, '--', 'sh', '-c', withLongcall(script)], stdin);
 const withLongcall = (script: string) => `longcall() { '${process.execPath}' '${main}' "$@"; }\n${script}`;
 
-/** At a terminal: what is written to it is typed, both outputs are the screen. */
-function atTerminal(...args: string[]) {
-  const quoted = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ');
-  const { child, text, ended } = start('script', ['-qfec', `exec ${quoted}`, '/dev/null']);
-  const shows = (words: string) => until(words, () => (text.stdout.includes(words) ? true : undefined));
-  return { type: (keys: string) => child.stdin.write(keys), screen: text, ended, shows };
-}
 const lines = (text: string) =>
   text
     .trim()

@@ -1,5 +1,6 @@
 import { fieldOf, isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import { CliError } from '../errors.ts';
+import { objectOf } from '../parse.ts';
 import { checked, expectationOf, readWord } from './schema-value.ts';
 
 /** What was given on a command line for a tool's arguments, or for the fields of a question. */
@@ -74,15 +75,4 @@ function check(values: JsonObject, schema: JsonObject, kind: ValueKind): void {
     if (typeof name !== 'string' || Object.hasOwn(values, name)) continue;
     throw new CliError(`${kind} "${name}": missing; ${whose} requires it (${expectationOf(fieldOf(schema, name))})`);
   }
-}
-
-function objectOf(text: string, where: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (!isJsonObject(value)) throw new CliError(`${where}: expected a JSON object`);
-  return value;
 }

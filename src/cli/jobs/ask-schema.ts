@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
+import type { JsonObject, JsonValue } from '../../core/index.ts';
 import { CliError } from '../errors.ts';
+import { objectOf } from '../parse.ts';
 
 export interface AskSchemaOptions {
   schema?: string;
@@ -54,15 +55,4 @@ function readText(file: string): string {
   } catch (error) {
     throw new CliError(`--schema-file ${file}: ${(error as Error).message}`);
   }
-}
-
-function objectOf(text: string, where: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (isJsonObject(value)) return value;
-  throw new CliError(`${where}: expected a JSON object`);
 }

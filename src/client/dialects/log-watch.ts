@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../core/index.ts';
-import { encodeCancelRequest, grantedBy, subscriptionOf } from '../../wire/rev2026-07-28/index.ts';
+import { grantedBy, subscriptionOf } from '../../wire/rev2026-07-28/index.ts';
 import { logUri } from '../../wire/task-log.ts';
 import type { Connection } from '../connection.ts';
 import type { Dialect, Speaking } from './dialect.ts';
+import { endListening } from './subscription.ts';
 
 // How a server is asked to tell that a task has logged something. What it tells is a hint: who hears nothing looks all the same.
 
@@ -49,9 +50,7 @@ export function logByListening(
       if (stopped.signal.aborted) return;
       stopped.abort(new Error('not watched any more'));
       unlisten();
-      if (connection.hasStreams || connection.closed) return; // The stream was hung up on.
-      const { method, params } = encodeCancelRequest(id) as { method: string; params: JsonObject };
-      connection.notify(method, isJsonObject(params) ? params : {}).catch(() => undefined); // It ends with the connection.
+      endListening(connection, id);
     };
   };
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, randomFraction } from '../../core/index.ts';
 import { decodeTask, encodeListen } from '../../wire/rev2026-07-28/client.ts';
 import { encodeCancelRequest, grantedBy, subscriptionOf } from '../../wire/rev2026-07-28/index.ts';
-import type { Asking } from '../connection.ts';
+import type { Asking, Connection } from '../connection.ts';
 import type { RemoteTask } from '../remote.ts';
 import { RemoteUnreachableError } from '../remote-errors.ts';
 import type { Speaking } from './dialect.ts';
@@ -97,8 +97,13 @@ export function subscribe(
     if (stopped.signal.aborted) return;
     stopped.abort(new Error('not watched any more'));
     unlisten();
-    if (connection.hasStreams || connection.closed) return; // The stream was hung up on.
-    const { method, params } = encodeCancelRequest(id) as { method: string; params: JsonObject };
-    connection.notify(method, isJsonObject(params) ? params : {}).catch(() => undefined); // It ends with the connection.
+    endListening(connection, id);
   };
+}
+
+/** Where a stream of its own was hung up on, that says it. */
+export function endListening(connection: Connection, id: string): void {
+  if (connection.hasStreams || connection.closed) return;
+  const { method, params } = encodeCancelRequest(id) as { method: string; params: JsonObject };
+  connection.notify(method, isJsonObject(params) ? params : {}).catch(() => undefined); // It ends with the connection.
 }

@@ -12,6 +12,8 @@ import { type AdapterOf, prepareRun, RUN, runAdapter, runArguments } from './run
 const PRINCIPAL: Principal = { subject: 'longcall run' };
 /** Somebody looks at what the command writes. */
 const LOG_NEWS_MS = 100;
+/** The rest of the slots is for the tasks of hosts on the same daemon. */
+const MOST_AT_ONCE = 48;
 const INFO = { name: 'longcall-run', version: '0.1.0' };
 
 /** Commands of this user as tasks: `longcall run`. Each front is served the one tool, and no host ever is. */
@@ -24,7 +26,12 @@ export class CommandRuns {
 
   constructor(tasks: Tasks, adapterOf: AdapterOf) {
     this.#tasks = tasks;
-    const task = { support: 'required', origin: 'longcall run', prepare: prepareRun } as const;
+    const task = {
+      support: 'required',
+      origin: 'longcall run',
+      prepare: prepareRun,
+      concurrency: MOST_AT_ONCE,
+    } as const;
     tasks.registerJob(RUN, { inputSchema: runArguments, task }, runAdapter(adapterOf, this.#commands));
   }
 

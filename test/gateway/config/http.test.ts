@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the file, none of JavaScript's
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/gateway/config/load.ts';
-import { ConfigError } from '../../../src/gateway/config/problems.ts';
 import type { GatewayConfig } from '../../../src/gateway/config/types.ts';
 import { complete } from './corpus.ts';
+import { problemsOf } from './told.ts';
 
 const env = {
   GITHUB_TOKEN: 'ghp_1234',
@@ -14,15 +14,7 @@ const env = {
 const load = (text: string) => parseConfig(text, 'longcall.yaml', { env, folder: '/etc/longcall' });
 const tools = (text: string): NonNullable<GatewayConfig['http']> => load(text).config.http ?? [];
 
-function told(text: string): string[] {
-  try {
-    load(text);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.message.split('\n').map((line) => line.replace('longcall.yaml:', ''));
-  }
-}
+const told = (text: string): string[] => problemsOf(() => load(text));
 
 /** A tool `a` with a property `x` of its input, and these members. */
 const tool = (start: string, ...lines: string[]): string =>

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig, parseConfig } from '../../../src/gateway/config/load.ts';
-import { ConfigError } from '../../../src/gateway/config/problems.ts';
 import { complete, TOKEN } from './corpus.ts';
+import { problemsOf } from './told.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longcall-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,16 +35,7 @@ const env = {
 };
 const load = (text: string) => parseConfig(text, 'longcall.yaml', { env, folder });
 
-/** What is told about a file, a line each, without the file's name; nothing when it is good. */
-function told(text: string): string[] {
-  try {
-    load(text);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.message.split('\n').map((line) => line.replace('longcall.yaml:', ''));
-  }
-}
+const told = (text: string): string[] => problemsOf(() => load(text));
 
 /** The same with an upstream `a`, whose members the text has. */
 const inUpstream = (...lines: string[]) =>

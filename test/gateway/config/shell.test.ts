@@ -1,22 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the file, none of JavaScript's
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/gateway/config/load.ts';
-import { ConfigError } from '../../../src/gateway/config/problems.ts';
 import type { GatewayConfig } from '../../../src/gateway/config/types.ts';
+import { problemsOf } from './told.ts';
 
 const env = { PATH: '/bin', HOME: '/home/me', GITHUB_TOKEN: 'ghp_1234', OTHER: 'plain', CARGO_TOKEN: 's3cr3t' };
 const load = (text: string) => parseConfig(text, 'longcall.yaml', { env, folder: '/etc/longcall' });
 const tools = (text: string): NonNullable<GatewayConfig['shell']> => load(text).config.shell ?? [];
 
-function told(text: string): string[] {
-  try {
-    load(text);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.message.split('\n').map((line) => line.replace('longcall.yaml:', ''));
-  }
-}
+const told = (text: string): string[] => problemsOf(() => load(text));
 
 /** A tool `a` with these properties of its input, and these members. */
 const tool = (properties: string, ...lines: string[]): string =>
