@@ -11,7 +11,7 @@ const noted = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n
 const note = (entry) => appendFileSync(ledger, `${JSON.stringify(entry)}\n`);
 const migrated = (name) => withoutVar(readFileSync(join(folder, name), 'utf8'));
 
-note({ start: process.pid });
+note({ start: process.pid, parent: process.ppid });
 const plan = noted.find((entry) => entry.plan)?.plan ?? ask();
 const done = new Set(noted.map(({ file }) => file));
 for (const [at, name] of plan.entries()) {

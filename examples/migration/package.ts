@@ -11,6 +11,7 @@ const DOCUMENT =
 
 export interface Note {
   start?: number;
+  parent?: number;
   file?: string;
 }
 
