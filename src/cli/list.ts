@@ -1,5 +1,6 @@
 import type { TaskStatus } from '../core/index.ts';
 import type { TaskOverview } from '../store/index.ts';
+import { progressText } from '../wire/status-message.ts';
 import { CliError } from './errors.ts';
 import { iso, oneLine, relative, table } from './format.ts';
 import { withStore } from './open.ts';
@@ -49,9 +50,7 @@ function rowOf(task: TaskOverview, now: number, short: boolean): string[] {
 function noteOf({ statusMessage, progress, sealed }: TaskOverview): string {
   if (sealed !== undefined) return '(encrypted)';
   if (statusMessage !== undefined) return oneLine(statusMessage);
-  if (progress === undefined) return '';
-  const { progress: done, total, message } = progress;
-  return oneLine([total === undefined ? `${done}` : `${done}/${total}`, message ?? ''].join(' ').trim());
+  return progress === undefined ? '' : oneLine(progressText(progress));
 }
 
 function painted(line: string, status: TaskStatus | undefined, { colors }: Output): string {

@@ -1,5 +1,6 @@
 import { indented, onOneLine, type Question, questionText, type TaskProgress, type TaskRecord } from '../core/index.ts';
 import { COMPANIONS } from '../wire/companions.ts';
+import { progressText } from '../wire/status-message.ts';
 import { logUri } from '../wire/task-log.ts';
 import { logStep, type Means, nextStep } from './next-step.ts';
 import { taskUri } from './resources.ts';
@@ -93,7 +94,5 @@ function detached(
 
 export function howFar(progress: TaskProgress | undefined): string {
   if (progress === undefined) return '';
-  const { progress: done, total, message } = progress;
-  const count = total === undefined ? `${done}` : `${done}/${total}`;
-  return message === undefined || message === '' ? ` (${count})` : ` (${count} ${onOneLine(message)})`;
+  return ` (${onOneLine(progressText(progress))})`;
 }

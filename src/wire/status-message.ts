@@ -8,10 +8,11 @@ export function statusMessageOf({ state, statusMessage, progress }: TaskRecord):
   return statusMessage ?? (progress === undefined ? undefined : progressText(progress));
 }
 
-/** `45/100 name`, `45 name`, `45/100`. */
-function progressText({ progress, total, message }: TaskProgress): string {
+/** `45/100 name`, `45 name`, `45/100`. A message that counts by itself, as `44 passed, 1 failed`, says it without an end to come. */
+export function progressText({ progress, total, message = '' }: TaskProgress): string {
   const count = total === undefined ? `${progress}` : `${progress}/${total}`;
-  return message === undefined || message === '' ? count : `${count} ${message}`;
+  if (message === '') return count;
+  return total === undefined && /^\d/.test(message) ? message : `${count} ${message}`;
 }
 
 export function toIso(milliseconds: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionLines, resultText, shortCallId } from '../../src/cli/calls/describe.ts';
+import { noteOf, questionLines, resultText, shortCallId } from '../../src/cli/calls/describe.ts';
 import { ProgressLine } from '../../src/cli/calls/progress-line.ts';
 
 const ESC = String.fromCharCode(27);
@@ -29,6 +29,15 @@ describe('what servers say, on a terminal', () => {
       'ci asks: Log in (https://evil.example/bank.example)',
       'the page is on evil.example; it is not opened for you',
     ]);
+  });
+
+  it.each([
+    [{ progress: 45, total: 100, message: 'a.mp4' }, '45/100 a.mp4', '45/100 a.mp4'],
+    [{ progress: 45, message: '44 passed, 1 failed' }, '44 passed, 1 failed', '45 44 passed, 1 failed'],
+    [{ progress: 45, total: 100 }, 'resizing', '45/100 resizing'],
+  ])('says how far a task is once: %j, told as %s', (progress, statusMessage, note) => {
+    const call = { id: 'call_1', server: 'ci', tool: 'test', createdAt: 0, cancelRequested: false, followed: true };
+    expect(noteOf({ ...call, phase: 'following', status: 'working', statusMessage, progress })).toBe(note);
   });
 
   it('never gives a short id that looks like an option', () => {

@@ -86,15 +86,22 @@ export function countOf({ progress, total }: TaskProgress): string {
   return total === undefined ? `${progress}` : `${progress}/${total}`;
 }
 
+/** What the task says of itself, unless its progress says it. */
+export function messageOf({ statusMessage = '', progress }: Pick<CallSnapshot, 'statusMessage' | 'progress'>): string {
+  const isKnown =
+    progress !== undefined && (statusMessage.startsWith(countOf(progress)) || statusMessage === progress.message);
+  return isKnown ? '' : oneLine(statusMessage);
+}
+
 /** What is to be said beside the state. */
 export function noteOf(state: CallSnapshot): string {
-  const { end, questions, progress, statusMessage, unreachableSince } = state;
+  const { end, questions, progress, unreachableSince } = state;
   if (end !== undefined) return oneLine(troubleOf(end) ?? '');
   const [question] = Object.values(questions ?? {});
   if (question !== undefined) return oneLine(`asks: ${questionText(question)}`);
   const done = progress === undefined ? '' : `${countOf(progress)} ${progress.message ?? ''}`;
   const away = unreachableSince === undefined ? '' : '(the server cannot be reached)';
-  return oneLine([done.trim(), statusMessage ?? '', away].filter((text) => text !== '').join(' '));
+  return oneLine([done.trim(), messageOf(state), away].filter((text) => text !== '').join(' '));
 }
 
 /** How a question is answered from a command line: its words, and its fields. */

@@ -3,7 +3,7 @@ import type { Question } from '../../core/index.ts';
 import type { TaskLogLine } from '../../wire/task-log.ts';
 import { oneLine, safeJson } from '../format.ts';
 import type { Output } from '../output.ts';
-import { countOf, questionLines, shortCallId, stateOf } from './describe.ts';
+import { countOf, messageOf, questionLines, shortCallId, stateOf } from './describe.ts';
 import { ProgressLine } from './progress-line.ts';
 import { ranCommand } from './ran.ts';
 
@@ -117,9 +117,4 @@ export class Screen {
     if (this.#painted) this.#output.repaint('');
     this.#painted = false;
   }
-}
-
-/** What the task says of itself, unless its progress says it. */
-function messageOf({ statusMessage = '', progress }: CallSnapshot): string {
-  return progress !== undefined && statusMessage.startsWith(countOf(progress)) ? '' : oneLine(statusMessage);
 }

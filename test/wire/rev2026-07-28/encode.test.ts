@@ -111,6 +111,8 @@ describe('a task on the wire', () => {
     [{ progress: 45, total: 100 }, '45/100'],
     [{ progress: 45, message: 'a.mp4' }, '45 a.mp4'],
     [{ progress: 0.5, message: '' }, '0.5'],
+    [{ progress: 45, message: '44 passed, 1 failed' }, '44 passed, 1 failed'],
+    [{ progress: 45, total: 100, message: '44 passed, 1 failed' }, '45/100 44 passed, 1 failed'],
   ])('shows progress %j as a message and as numbers', (progress, statusMessage) => {
     expect(encodeTask({ ...aRecord, progress }, 0)).toMatchObject({
       statusMessage,
