@@ -34,6 +34,7 @@ import { hookTask, httpKind, httpOwnTool } from './own/http-own-tool.ts';
 import type { OwnTool } from './own/own-tool.ts';
 import { OwnTools } from './own/own-tools.ts';
 import { shellKind, shellOwnTool } from './own/shell-own-tool.ts';
+import { endStrayJobs } from './own/stray-jobs.ts';
 import { type Behind, viewOf } from './relay/view.ts';
 import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
@@ -133,6 +134,7 @@ export class Gateway implements AsyncDisposable {
     this.#own = new OwnTools({ tasks, logger, kinds: [shellKind(this.#jobs), httpKind] });
     this.#own.set(this.#ownOf(parts.config));
     this.#own.resume(parts.open);
+    void endStrayJobs(this.#jobs, tasks, logger);
     this.#upstreams.set(parts.config.upstreams);
     this.#tidy();
   }

@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { isAlive, type ProcessIdentity } from '../../src/adapters/processes/process-table.ts';
 import { type ConnectedServer, openTaskClient } from '../../src/client/index.ts';
+import { createTasks } from '../../src/engine/index.ts';
 import { parseConfig } from '../../src/gateway/config/load.ts';
 import type { GatewayConfig } from '../../src/gateway/config/types.ts';
 import { type Gateway, openGateway } from '../../src/gateway/gateway.ts';
+import { sqliteStore } from '../../src/store/index.ts';
 import { encodeIdempotencyKey } from '../../src/wire/idempotency.ts';
 import { recordingLogger } from '../support/engine.ts';
 import { type Json, request } from '../support/messages.ts';
@@ -401,4 +404,28 @@ describe('after a restart', () => {
     const { error } = await gateway.tasks.inspect.payloads(failed);
     expect(error).toMatchObject({ message: 'work was not started: it is not in the configuration any more' });
   });
+
+  it.each(['cancelled', 'deleted'])(
+    'a command whose task was %s meanwhile is ended, though its tool is in the file no more',
+    async (how) => {
+      const { began, end, script } = waiting();
+      onTestFinished(() => end(0));
+      const folder = stateFolder();
+      const first = await openGateway({ stateFolder: folder, config: configOf({ work: { script: script('done') } }) });
+      const { url } = await first.listen({ port: 0 });
+      await (await host(url)).callTool({ name: 'work' });
+      await until(began);
+      const taskId = await theTask(first);
+      await first.close();
+      const [job = ''] = readdirSync(join(folder, 'jobs'));
+      const command = JSON.parse(readFileSync(join(folder, 'jobs', job, 'command.json'), 'utf8')) as ProcessIdentity;
+      expect(isAlive(command)).toBe(true);
+      const operator = createTasks({ store: sqliteStore(join(folder, 'tasks.db')), slots: 0 });
+      await operator.inspect.cancel(taskId);
+      if (how === 'deleted') await operator.inspect.remove(taskId);
+      await operator.close();
+      await standing({ upstreams: [] }, { stateFolder: folder });
+      await until(() => !isAlive(command) && readdirSync(join(folder, 'jobs')).length === 0);
+    },
+  );
 });

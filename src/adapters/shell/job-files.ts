@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Answer, isJsonObject, type JsonObject, type Question } from '../../core/index.ts';
+import { type Answer, isJsonObject, type JsonObject, type Question, type TaskId } from '../../core/index.ts';
 import { machine, type ProcessIdentity } from '../processes/process-table.ts';
 import type { ProgressSeen } from './progress/progress-reader.ts';
 
@@ -51,6 +51,8 @@ export interface JobStanding {
 
 export interface RunnerRecord {
   runner: KnownProcess;
+  /** Whose job it runs. */
+  taskId: TaskId;
   /** What its number means anything in. */
   boot: string;
   namespace: string;

@@ -69,6 +69,7 @@ export function shellTool<Args>(options: ShellToolOptions<Args>): JobAdapter<Arg
         files.make();
         await startRunner(files, {
           key,
+          taskId: context.taskId,
           command: { ...command, cwd: command.cwd ?? process.cwd() },
           limits: {
             graceMs,

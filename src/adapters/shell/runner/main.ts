@@ -13,7 +13,8 @@ const files = new JobFiles(dirname(folder), basename(folder));
 process.stdout.on('error', () => {}); // Whoever started it is gone, and it goes on.
 const order = JSON.parse(await readAll()) as RunnerOrder;
 const { pid } = process;
-if (files.claim({ runner: identify(pid) ?? { pid }, ...machine(), startedAt: Date.now() })) {
+const { taskId } = order;
+if (files.claim({ runner: identify(pid) ?? { pid }, taskId, ...machine(), startedAt: Date.now() })) {
   await run(files, order, randomBytes(TOKEN_BYTES).toString('base64url'), () => say('begun'));
 } else say('taken');
 

@@ -1,8 +1,10 @@
+import type { TaskId } from '../../../core/index.ts';
 import type { ShellCommand } from '../options.ts';
 
 /** What a runner is told, through a pipe: nothing of it is ever on a disk. */
 export interface RunnerOrder {
   key: string;
+  taskId: TaskId;
   command: ShellCommand & { cwd: string };
   limits: {
     timeoutMs?: number;
