@@ -20,6 +20,8 @@ export interface Run {
   close(): Promise<void>;
 }
 
+/** Some quick tests, and the two of the example. */
+const FILES = ['test/core/', 'test-suite/suite/'];
 const INFO = { name: 'test-suite', version: '1.0.0' };
 const PAUSE_MS = 500;
 
@@ -31,7 +33,7 @@ export async function byJournal(
   url: string,
 ): Promise<Run & { progress(pattern: RegExp): Promise<void> }> {
   const server = await client.connect(wire, { url, ...options });
-  const call: Call = await server.callTool({ name: 'run_tests', arguments: { label: wire } });
+  const call: Call = await server.callTool({ name: 'run_tests', arguments: { label: wire, files: FILES } });
   return {
     wire,
     async sees(text) {
@@ -57,7 +59,7 @@ export async function bySdkV1(wire: string, url: string): Promise<Run> {
   await client.connect(new HttpTransportV1(new URL(url)) as never);
   await client.listTools();
   const { tasks } = client.experimental;
-  const call = { name: 'run_tests', arguments: { label: wire } };
+  const call = { name: 'run_tests', arguments: { label: wire, files: FILES } };
   const stream = tasks.callToolStream(call, CallToolResultSchema, { task: { ttl: 3_600_000 } });
   const { value: first } = await stream.next();
   assert(first?.type === 'taskCreated');
@@ -87,7 +89,7 @@ export async function byTools(wire: string, url: string): Promise<Run> {
   const call = async (name: string, args: object): Promise<string> =>
     textOf(await client.callTool({ name, arguments: { ...args } }, { timeout: 120_000 }));
   const goesOn = (said: string): boolean => /^.*is still running/.test(said);
-  const note = await call('run_tests', { label: wire });
+  const note = await call('run_tests', { label: wire, files: FILES });
   const [, taskId] = /"taskId":"([^"]+)"/.exec(note) ?? assert.fail(note);
   return {
     wire,

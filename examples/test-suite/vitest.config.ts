@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-// Some quick tests of this repository, and two files of the example's own: one that fails, and one that takes its time.
+// The tests of this repository, and two files of the example's own: one that fails, and one that takes its time.
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   oxc: { target: 'node20' },
   test: {
-    include: ['test/core/*.test.ts', 'examples/test-suite/suite/*.case.ts'],
+    include: ['test/**/*.test.ts', 'examples/test-suite/suite/*.case.ts'],
     maxWorkers: 2, // The slow one takes one of them.
     testTimeout: 600_000,
   },
