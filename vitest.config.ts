@@ -8,12 +8,17 @@ const built = [
   'test/gateway/killed.test.ts',
 ];
 
-// What other servers answer, and what a damaged network does, does not depend on our Node: the second one that CI runs leaves
-// these out, which wait most of their time.
+// What other servers answer, what a damaged network does, and what the engine makes of a job in every case do not depend on our
+// Node: the second one that CI runs leaves these out, which take long.
 const onceOnly =
   process.env.EXPECT_NODE_ABI === undefined
     ? []
-    : ['test/gateway/same-answers/**', 'test/gateway/compare.test.ts', 'test/client/storm/**'];
+    : [
+        'test/gateway/same-answers/**',
+        'test/gateway/compare.test.ts',
+        'test/client/storm/**',
+        'test/adapters/{mcp,service}-contract.test.ts',
+      ];
 
 export default defineConfig({
   oxc: { target: 'node20' }, // Tests write `await using`, which Node 20 can't parse.
