@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ShellToolOptions, shellTool } from '../../../src/adapters/index.ts';
+import { commandOf as commandFor, type ShellToolOptions, shellTool } from '../../../src/adapters/index.ts';
 import { LOCAL_PRINCIPAL, systemClock } from '../../../src/core/index.ts';
 import type { JobTaskOptions, Tasks } from '../../../src/engine/index.ts';
 import { pass, reaches, settle, someTasks, start } from '../../support/engine.ts';
@@ -161,5 +161,17 @@ describe('the task of a command', () => {
     const state = await endOf(tasks, taskId);
     expect(state).toMatchObject({ status: 'failed', error: { data: { lost: true, mayHaveTakenEffect: true } } });
     expect(JSON.stringify(state)).toContain('its runner was killed');
+  });
+
+  it('fails at once, with the field, where its input cannot be what its command wants', async () => {
+    const recipe = { file: '/bin/echo', args: [{ input: 'what' }], endOfOptions: false, env: {} };
+    const { tasks } = site({ command: (input) => commandFor(recipe, input as never) });
+    const [bad, good] = [await start(tasks, 'run', { what: '-n' }), await start(tasks, 'run', { what: 'n; id' })];
+    expect(await endOf(tasks, bad.taskId)).toMatchObject({
+      status: 'failed',
+      error: { message: 'what: expected a value that does not begin with "-", which could be read as an option' },
+    });
+    expect(await endOf(tasks, good.taskId)).toMatchObject({ status: 'completed' });
+    expect(await linesOf(tasks, good.taskId)).toEqual(['n; id']);
   });
 });

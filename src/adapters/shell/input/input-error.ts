@@ -1,6 +1,10 @@
-/** The input of a call is not what the command can take. The message names the field, says what was expected, and shows no value. */
-export class InputError extends Error {
-  override readonly name = 'InputError';
+import { NonRetryableError } from '../../../core/index.ts';
+
+/**
+ * The input of a call is not what the command can take. The message names the field, says what was expected, and shows no value. It
+ * stays so, however often it is tried.
+ */
+export class InputError extends NonRetryableError {
   /** As `files` or `files.1`. */
   readonly field: string;
 
