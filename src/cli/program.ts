@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { TaskError } from '../core/index.ts';
+import { version } from '../gateway/version.ts';
 import { adminCommand } from './admin.ts';
 import { callCommands } from './calls/commands.ts';
 import { CliError, EXIT } from './errors.ts';
@@ -10,7 +11,6 @@ import { serveCommand } from './gateway/serve-command.ts';
 import { setupCommands } from './gateway/setup/commands.ts';
 import { jobCommands } from './jobs/commands.ts';
 import type { Output } from './output.ts';
-import { version } from './version.ts';
 import { workerCommand } from './worker.ts';
 
 /** Runs `longcall` with these arguments; the result is the exit code. */

@@ -40,6 +40,7 @@ import { statusOf, type UpstreamStatus } from './status.ts';
 import { TaskTools } from './task-tools.ts';
 import { Upstream } from './upstream.ts';
 import { ProcessNotes } from './upstreams/orphans.ts';
+import { version } from './version.ts';
 import { type WrapSpec, wrappedUpstream } from './wrapped.ts';
 
 export interface GatewayOptions {
@@ -66,7 +67,7 @@ export interface Reloaded extends ConfigChanges {
   tools: ConfigChanges;
 }
 
-const INFO = { name: 'longcall-gateway', version: '0.1.0' };
+const INFO = { name: 'longcall-gateway', version: version() };
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
 const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 /** How often it is looked for upstreams that are of no use any more. */

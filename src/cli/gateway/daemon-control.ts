@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue, systemClock, systemRandom } from '../../core/index.ts';
 import { type ControlOptions, daemonStatus, killDaemon, stopDaemon } from '../../gateway/daemon/control.ts';
 import { daemonFolder } from '../../gateway/daemon/private-folder.ts';
+import { version } from '../../gateway/version.ts';
 import { EXIT } from '../errors.ts';
 import { iso, oneLine } from '../format.ts';
 import type { Output } from '../output.ts';
-import { version } from '../version.ts';
 import type { DaemonCommandOptions } from './daemon.ts';
 
 /** @returns 0 when it runs, 3 when it does not */

@@ -2,9 +2,9 @@ import { openGatewayBackend } from '../../gateway/daemon/gateway-backend.ts';
 import { daemonFolder } from '../../gateway/daemon/private-folder.ts';
 import { logPath } from '../../gateway/daemon/rotating-log.ts';
 import { runDaemon } from '../../gateway/daemon/run.ts';
+import { version } from '../../gateway/version.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Output } from '../output.ts';
-import { version } from '../version.ts';
 
 /** @returns the exit code, which fronts that started it understand */
 export async function run({ state, idle }: { state?: string; idle?: number }, output: Output): Promise<number> {

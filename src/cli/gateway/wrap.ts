@@ -5,9 +5,9 @@ import { daemonCommandLine } from '../../gateway/daemon/command-line.ts';
 import { runStdioFront } from '../../gateway/daemon/front.ts';
 import { daemonFolder, privateFolder } from '../../gateway/daemon/private-folder.ts';
 import { type Gateway, openGateway } from '../../gateway/gateway.ts';
+import { version } from '../../gateway/version.ts';
 import type { WrapSpec } from '../../gateway/wrapped.ts';
 import { loggerTo, type Output } from '../output.ts';
-import { version } from '../version.ts';
 import { listenOption } from './listen-option.ts';
 import { type WrapOptions, wrapSpec } from './wrap-options.ts';
 

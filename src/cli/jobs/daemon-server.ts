@@ -5,7 +5,7 @@ import { daemonCommandLine } from '../../gateway/daemon/command-line.ts';
 import { FrontTransport } from '../../gateway/daemon/front-transport.ts';
 import { daemonFolder, privateFolder } from '../../gateway/daemon/private-folder.ts';
 import type { HandedCommand } from '../../gateway/runs/handed-command.ts';
-import { version } from '../version.ts';
+import { version } from '../../gateway/version.ts';
 
 /** Under which commands are in the journal, where the daemon is where it always is. */
 const NAME = 'this-machine';

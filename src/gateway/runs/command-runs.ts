@@ -4,6 +4,7 @@ import type { Tasks } from '../../engine/index.ts';
 import { FrontServer } from '../../server/front/front-server.ts';
 import type { InnerOptions } from '../../server/serving.ts';
 import { serveTaskStream } from '../../server/stdio.ts';
+import { version } from '../version.ts';
 import type { HandedCommand } from './handed-command.ts';
 import { runFront } from './run-front.ts';
 import { type AdapterOf, prepareRun, RUN, runAdapter, runArguments } from './run-tool.ts';
@@ -14,7 +15,7 @@ const PRINCIPAL: Principal = { subject: 'longcall run' };
 const LOG_NEWS_MS = 100;
 /** The rest of the slots is for the tasks of hosts on the same daemon. */
 const MOST_AT_ONCE = 48;
-const INFO = { name: 'longcall-run', version: '0.1.0' };
+const INFO = { name: 'longcall-run', version: version() };
 
 /** Commands of this user as tasks: `longcall run`. Each front is served the one tool, and no host ever is. */
 export class CommandRuns {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOSTS, type HostName, type Machine } from '../../../src/cli/gateway/setup/hosts.ts';
 import { type InitOptions, init } from '../../../src/cli/gateway/setup/init.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/gateway/version.ts';
 import { scratchFolder } from '../../support/stores.ts';
 import { kept, longcall } from './command.ts';
 

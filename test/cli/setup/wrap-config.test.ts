@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/gateway/version.ts';
 import { scratchFolder } from '../../support/stores.ts';
 import { longcall } from './command.ts';
 

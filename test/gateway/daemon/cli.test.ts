@@ -9,9 +9,9 @@ import {
   type ProcessIdentity,
   processTable,
 } from '../../../src/adapters/processes/process-table.ts';
-import { version } from '../../../src/cli/version.ts';
 import type { Hello } from '../../../src/gateway/daemon/hello.ts';
 import { readRecord } from '../../../src/gateway/daemon/record.ts';
+import { version } from '../../../src/gateway/version.ts';
 import { until } from '../../integration/processes.ts';
 import { validated } from '../../server/peer.ts';
 import { LinePeer } from '../../support/line-peer.ts';

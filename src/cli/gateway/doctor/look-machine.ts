@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../../../core/index.ts';
+import { version } from '../../../gateway/version.ts';
 import { sqliteVersion } from '../../../store/sqlite/look.ts';
-import { version } from '../../version.ts';
 import type { MachineFacts } from './facts.ts';
 
 /** Begins to watch the clock; what it returns looks at the machine. */

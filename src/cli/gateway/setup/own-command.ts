@@ -1,5 +1,5 @@
+import { version } from '../../../gateway/version.ts';
 import { CliError } from '../../errors.ts';
-import { version } from '../../version.ts';
 
 /** How `longcall` is run by a host. */
 export interface Launcher {
