@@ -111,7 +111,11 @@ export function checkOrigin(url: URL, { origin, others }: Pick<Reach, 'origin' |
   );
 }
 
-async function addressesOf(url: URL, { origin, others, allowPrivate, lookup }: Reach, signal: AbortSignal) {
+/**
+ * Where a URL may be connected to.
+ * @throws {RefusedError} {HttpTroubleError} when it may not, or its name means nothing now.
+ */
+export async function addressesOf(url: URL, { origin, others, allowPrivate, lookup }: Reach, signal: AbortSignal) {
   // Who writes a private address into the configuration means it.
   const named = [origin, ...others.keys()].some((one) => new URL(one).hostname === url.hostname);
   const literal = named && (url.hostname === 'localhost' || /^(\[.*\]|[\d.]+)$/.test(url.hostname));

@@ -121,6 +121,8 @@ const DEFAULTS = {
 };
 /** Whoever connects waits so long for a process that may not be started yet, in milliseconds; else they are told when. */
 const PATIENCE_MS = 2_000;
+/** So long a server that has closed its input may take to end. */
+const LAST_WORDS_MS = 1_000;
 /** How much of what it said last is told with its death. */
 const LAST_LINES = 5;
 const TAIL_LINES = 20;
@@ -254,7 +256,24 @@ class Supervisor implements SupervisedStdio, Owner {
   async write(transport: StdioTransport, text: string): Promise<void> {
     const process = this.#processOf(transport);
     if (process === undefined) throw unreachable('the server is not running');
-    await process.write(text);
+    try {
+      await process.write(text);
+    } catch (error) {
+      // On the first question it may end: another process is greeted in the old way then, or the transport is gone.
+      if (transport.probing && this.#processOf(transport) === process) return;
+      throw await this.#howItEnded(process, error);
+    }
+  }
+
+  /** Of a server that does not listen any more since it ends, how it ended says more than that it does not listen. */
+  async #howItEnded(process: UpstreamProcess, error: unknown): Promise<unknown> {
+    if (!(error instanceof RemoteUnreachableError) || error.cause === undefined) return error;
+    let late = (): void => {};
+    const timer = this.clock.setTimer(LAST_WORDS_MS, () => late());
+    await Promise.race([process.quiet, new Promise<void>((resolve) => (late = resolve))]);
+    timer.cancel();
+    const how = this.trouble();
+    return how === undefined ? error : new RemoteUnreachableError(how, { mayHaveRun: error.mayHaveRun, cause: error });
   }
 
   async disconnect(transport: StdioTransport): Promise<void> {

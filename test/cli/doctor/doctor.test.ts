@@ -86,6 +86,9 @@ upstreams:
 shell:
   fine: { command: [${JSON.stringify(process.execPath)}] }
   gone: { command: no-such-program, cwd: nowhere }
+http:
+  near: { start: { url: "http://127.0.0.1:9/jobs" } }
+  meta: { start: { url: "http://169.254.169.254/jobs" } }
 `,
     );
     const looking = doctor(config, '--timeout', '9s');
@@ -121,6 +124,12 @@ shell:
       'none',
       'gone',
       'gone',
+      'meta',
+    ]);
+    const apis = report.findings.filter(({ about }) => about === 'api').map(({ name, code }) => [name, code]);
+    expect(apis).toEqual([
+      ['near', 'api-found'],
+      ['meta', 'api-not-reached'],
     ]);
     const commands = report.findings.filter(({ about }) => about === 'command').map(({ name, code }) => [name, code]);
     expect(commands).toEqual([

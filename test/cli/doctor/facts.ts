@@ -1,4 +1,5 @@
 import type {
+  ApiFacts,
   ClientFacts,
   CommandFacts,
   DaemonFacts,
@@ -79,4 +80,6 @@ export const client: ClientFacts = {
 
 export const command: CommandFacts = { name: 'build', from: 'longcall.yaml', program: 'make', found: '/bin/make' };
 
-export const facts: Facts = { upstreams: [upstream], commands: [command], daemon, machine, state };
+export const api: ApiFacts = { name: 'deploy', from: 'longcall.yaml', origin: 'https://ci.example' };
+
+export const facts: Facts = { upstreams: [upstream], commands: [command], apis: [api], daemon, machine, state };

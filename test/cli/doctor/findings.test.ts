@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { apiFindings } from '../../../src/cli/gateway/doctor/api-findings.ts';
 import { clientFindings, servedClient } from '../../../src/cli/gateway/doctor/client-findings.ts';
 import { commandFindings } from '../../../src/cli/gateway/doctor/command-findings.ts';
 import type {
@@ -13,7 +14,7 @@ import { daemonFindings, machineFindings } from '../../../src/cli/gateway/doctor
 import { stateFindings } from '../../../src/cli/gateway/doctor/state-findings.ts';
 import { upstreamFindings } from '../../../src/cli/gateway/doctor/upstream-findings.ts';
 import { KNOWN_CLIENTS } from '../../../src/server/limits.ts';
-import { client, command, daemon, facts, machine, reached, state, upstream } from './facts.ts';
+import { api, client, command, daemon, facts, machine, reached, state, upstream } from './facts.ts';
 
 const own = machine.longcall;
 /** What was found, in few words. */
@@ -231,11 +232,21 @@ describe('a command of the gateway’s own', () => {
   });
 });
 
+describe('an API of the gateway’s own', () => {
+  it('may be reached, or is told why not', () => {
+    expect(apiFindings(api)).toMatchObject([{ level: 'ok', code: 'api-found' }]);
+    const trouble = 'the address of ci.example cannot be found (ENOTFOUND)';
+    expect(apiFindings({ ...api, trouble })).toMatchObject([
+      { level: 'fail', code: 'api-not-reached', message: trouble },
+    ]);
+  });
+});
+
 describe('all findings', () => {
   it('are about something, and end in an exit code', () => {
     const seen = judge({ ...facts, daemon: { ...daemon, clients: [client, { ...client, name: 'claude-code' }] } });
     expect(new Set(seen.map(({ about }) => about))).toEqual(
-      new Set(['upstream', 'command', 'client', 'daemon', 'state', 'machine']),
+      new Set(['upstream', 'command', 'api', 'client', 'daemon', 'state', 'machine']),
     );
     expect(seen.filter(({ about }) => about === 'client')).toMatchObject([
       { name: 'some-host', at: 0 },

@@ -49,6 +49,7 @@ const upstream = object({
 });
 
 const command = object({ name: text, from: text, program: text, 'found?': text, 'missingFolder?': text });
+const api = object({ name: text, from: text, origin: text, 'trouble?': text });
 
 const client = object({
   name: text,
@@ -65,7 +66,7 @@ const client = object({
 
 const finding = object({
   level: oneOf('ok', 'warn', 'fail'),
-  about: oneOf('upstream', 'command', 'client', 'daemon', 'state', 'machine'),
+  about: oneOf('upstream', 'command', 'api', 'client', 'daemon', 'state', 'machine'),
   'name?': text,
   'at?': count,
   code: { type: 'string', pattern: '^[a-z-]+$' },
@@ -80,6 +81,7 @@ export const reportSchema = object({
   findings: list(finding),
   upstreams: list(upstream),
   commands: list(command),
+  apis: list(api),
   clients: list(client),
   daemon: {
     anyOf: [

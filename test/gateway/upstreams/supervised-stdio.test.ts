@@ -111,6 +111,12 @@ describe('a server that dies', () => {
     expect(upstream.status()).toMatchObject({ deathsInARow: 1, nextStartMs: 10_000 });
   });
 
+  it('is told with how it died where it was written to while it did', async () => {
+    const { connect } = supervised(['deaf=300']);
+    const calling = connect().then((remote) => call(remote, 'echo', { message: 'anybody?' }));
+    await expect(calling).rejects.toThrow('the server ended by itself (exit code 3); it said last: bad key');
+  });
+
   it('at its start is told with what it said, without secrets', async () => {
     const secret = 'sk-very-secret-value';
     const { upstream, connect } = supervised([`die=2`, `words=bad token ${secret}`], { secrets: [secret] });

@@ -6,6 +6,7 @@ import { version } from '../../../gateway/version.ts';
 import type { Output } from '../../output.ts';
 import type { Facts, UpstreamFacts } from './facts.ts';
 import { exitCodeOf, judge } from './judge.ts';
+import { lookAtApi } from './look-api.ts';
 import { lookAtDaemon } from './look-daemon.ts';
 import { watchMachine } from './look-machine.ts';
 import { lookAtState } from './look-state.ts';
@@ -31,14 +32,18 @@ export async function doctor(
   output: Output,
 ): Promise<number> {
   const named = await allNamed(file, options, command, process.env, output);
-  const facts = await gather(named, options);
+  const facts = await gather(named, options, file);
   const findings = judge(facts);
   if (options.json === true) await output.json(jsonOf(facts, findings));
   else await output.write(textOf(facts, findings, output.colors));
   return exitCodeOf(findings, options);
 }
 
-async function gather({ upstreams, commands, gateway }: AllNamed, { state, timeout }: DoctorOptions): Promise<Facts> {
+async function gather(
+  { upstreams, commands, apis, gateway }: AllNamed,
+  { state, timeout }: DoctorOptions,
+  file: string | undefined,
+): Promise<Facts> {
   const machine = watchMachine(systemClock);
   const named = state === undefined ? gateway?.stateFolder : resolve(state);
   const folder = named ?? daemonFolder(undefined, process.env);
@@ -50,6 +55,7 @@ async function gather({ upstreams, commands, gateway }: AllNamed, { state, timeo
     state: await lookAtState(folder, of, systemClock),
     upstreams: await lookedAt(upstreams, timeout),
     commands,
+    apis: await Promise.all(apis.map((tool) => lookAtApi(tool, file ?? '', timeout))),
     machine: machine(),
     ...(of === 'gateway' && gateway !== undefined && { configured: gateway.upstreams.map(({ name }) => name) }),
   };

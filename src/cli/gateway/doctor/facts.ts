@@ -60,6 +60,17 @@ export interface CommandFacts {
   missingFolder?: string;
 }
 
+/** An API that is a tool of the gateway's own. Nothing in it is secret. */
+export interface ApiFacts {
+  name: string;
+  /** The file that has it. */
+  from: string;
+  /** Where its jobs are started. */
+  origin: string;
+  /** Why it cannot be asked. */
+  trouble?: string;
+}
+
 /** A client that the daemon has seen. */
 export interface ClientFacts {
   name: string;
@@ -123,6 +134,7 @@ export interface StateFacts {
 export interface Facts {
   upstreams: UpstreamFacts[];
   commands: CommandFacts[];
+  apis: ApiFacts[];
   daemon: DaemonFacts;
   machine: MachineFacts;
   state: StateFacts;

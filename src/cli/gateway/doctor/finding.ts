@@ -1,10 +1,10 @@
 /** One thing that was looked at, and what to do about it. */
 export interface Finding {
   level: 'ok' | 'warn' | 'fail';
-  about: 'upstream' | 'command' | 'client' | 'daemon' | 'state' | 'machine';
-  /** Of the upstream, the command or the client. */
+  about: 'upstream' | 'command' | 'api' | 'client' | 'daemon' | 'state' | 'machine';
+  /** Of the upstream, the command, the API or the client. */
   name?: string;
-  /** Which of the upstreams, commands or clients: names may come twice. */
+  /** Which of the upstreams, commands, APIs or clients: names may come twice. */
   at?: number;
   /** For programs: stays the same when the words change. */
   code: string;

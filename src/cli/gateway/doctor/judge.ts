@@ -1,4 +1,5 @@
 import { EXIT } from '../../errors.ts';
+import { apiFindings } from './api-findings.ts';
 import { clientFindings } from './client-findings.ts';
 import { commandFindings } from './command-findings.ts';
 import type { Facts } from './facts.ts';
@@ -9,13 +10,14 @@ import { upstreamFindings } from './upstream-findings.ts';
 
 /** Everything that is to be said of what was found. */
 export function judge(facts: Facts): Finding[] {
-  const { upstreams, commands, daemon, machine, state } = facts;
+  const { upstreams, commands, apis, daemon, machine, state } = facts;
   const clients = daemon.running ? daemon.clients : [];
   return [
     ...upstreams.flatMap((one, at) =>
       about('upstream', upstreamFindings(one, machine.longcall), { name: one.name, at }),
     ),
     ...commands.flatMap((one, at) => about('command', commandFindings(one), { name: one.name, at })),
+    ...apis.flatMap((one, at) => about('api', apiFindings(one), { name: one.name, at })),
     ...clients.flatMap((one, at) => about('client', clientFindings(one), { name: one.name, at })),
     ...about('daemon', daemonFindings(daemon, machine.longcall, state)),
     ...about('state', stateFindings(facts)),

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import type { JsonObject } from '../../../core/index.ts';
 import { loadConfig } from '../../../gateway/config/load.ts';
 import { ConfigError } from '../../../gateway/config/problems.ts';
-import type { GatewayConfig, UpstreamConfig } from '../../../gateway/config/types.ts';
+import type { GatewayConfig, HttpToolConfig, UpstreamConfig } from '../../../gateway/config/types.ts';
 import { slugOf } from '../../../gateway/wrapped.ts';
 import { readHostConfig, targetOf } from '../../calls/host-config.ts';
 import { CliError } from '../../errors.ts';
@@ -39,6 +39,7 @@ export interface AllNamed {
   upstreams: Named[];
   /** Tools of the gateway's own that the file names. */
   commands: CommandFacts[];
+  apis: readonly HttpToolConfig[];
   /** Of a gateway's file. */
   gateway?: GatewayConfig;
 }
@@ -63,6 +64,7 @@ export async function allNamed(
       ...(command.length > 0 || options.url !== undefined ? [alone(options, command, env)] : []),
     ],
     commands: (gateway?.config.shell ?? []).map((tool) => lookAtCommand(tool, file ?? '')),
+    apis: gateway?.config.http ?? [],
     ...(gateway !== undefined && { gateway: gateway.config }),
   };
 }

@@ -5,7 +5,10 @@ import type { Facts, UpstreamFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 
 /** What `--json` prints. */
-export function jsonOf({ upstreams, commands, daemon, machine, state }: Facts, findings: readonly Finding[]): object {
+export function jsonOf(
+  { upstreams, commands, apis, daemon, machine, state }: Facts,
+  findings: readonly Finding[],
+): object {
   const { clients, ...runs } = daemon.running ? daemon : { ...daemon, clients: [] };
   const count = (level: Finding['level']): number => findings.filter((one) => one.level === level).length;
   return {
@@ -13,6 +16,7 @@ export function jsonOf({ upstreams, commands, daemon, machine, state }: Facts, f
     findings,
     upstreams,
     commands,
+    apis,
     clients: clients.map((client) => ({ ...client, ...servedClient(client) })),
     daemon: runs,
     state,
@@ -23,6 +27,7 @@ export function jsonOf({ upstreams, commands, daemon, machine, state }: Facts, f
 const TITLES: Record<Finding['about'], string> = {
   upstream: 'upstreams',
   command: 'commands',
+  api: 'APIs',
   client: 'clients seen',
   daemon: 'daemon',
   state: 'state',
@@ -49,10 +54,11 @@ export function textOf(facts: Facts, findings: readonly Finding[], colors: Outpu
   return `${lines.join('\n')}\n${summary(findings)}\n`;
 }
 
-function detailsOf({ upstreams, commands, daemon }: Facts, { about, at = 0 }: Finding): string | undefined {
+function detailsOf({ upstreams, commands, apis, daemon }: Facts, { about, at = 0 }: Finding): string | undefined {
   const upstream = about === 'upstream' ? upstreams[at] : undefined;
   if (upstream !== undefined) return upstreamDetails(upstream);
   if (about === 'command') return commands[at]?.name;
+  if (about === 'api') return apis[at]?.name;
   const client = about === 'client' && daemon.running ? daemon.clients[at] : undefined;
   if (client === undefined) return undefined;
   const { name, version = '', protocol } = client;
