@@ -17,6 +17,8 @@ const onceOnly =
         'test/gateway/same-answers/**',
         'test/gateway/compare.test.ts',
         'test/client/storm/**',
+        'test/client/everything.test.ts',
+        'test/adapters/mcp-servers.test.ts',
         'test/adapters/{mcp,service}-contract.test.ts',
       ];
 
