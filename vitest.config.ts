@@ -25,7 +25,7 @@ const onceOnly =
 export default defineConfig({
   oxc: { target: 'node20' }, // Tests write `await using`, which Node 20 can't parse.
   test: {
-    maxWorkers: 2, // By default one core is left idle, which of two is half: most tests wait for processes, disks and sockets.
+    maxWorkers: 3, // More than the two cores of CI: most tests wait for processes, disks and sockets half of their time.
     pool: 'forks', // Native modules and real processes: each test file gets a process of its own.
     testTimeout: 30_000,
     hookTimeout: 30_000,
