@@ -1,5 +1,6 @@
 import type { ProcessIdentity } from '../../adapters/processes/process-table.ts';
 import { redactor } from '../../adapters/processes/redactor.ts';
+import { within } from '../../adapters/processes/within.ts';
 import { NumberWatch } from '../../client/numbers/number-watch.ts';
 import { RemoteUnreachableError } from '../../client/remote-errors.ts';
 import type { Supervised } from '../../client/transports.ts';
@@ -268,10 +269,7 @@ class Supervisor implements SupervisedStdio, Owner {
   /** Of a server that does not listen any more since it ends, how it ended says more than that it does not listen. */
   async #howItEnded(process: UpstreamProcess, error: unknown): Promise<unknown> {
     if (!(error instanceof RemoteUnreachableError) || error.cause === undefined) return error;
-    let late = (): void => {};
-    const timer = this.clock.setTimer(LAST_WORDS_MS, () => late());
-    await Promise.race([process.quiet, new Promise<void>((resolve) => (late = resolve))]);
-    timer.cancel();
+    await within(LAST_WORDS_MS, this.clock, process.quiet);
     const how = this.trouble();
     return how === undefined ? error : new RemoteUnreachableError(how, { mayHaveRun: error.mayHaveRun, cause: error });
   }

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import spawn from 'cross-spawn';
 import { endFamily, type FamilyEnd, familyOf } from '../../adapters/processes/process-family.ts';
 import { identify, type ProcessIdentity, standardStreams } from '../../adapters/processes/process-table.ts';
+import { within } from '../../adapters/processes/within.ts';
 import { RemoteUnreachableError } from '../../client/remote-errors.ts';
 import { defaultEnvironment } from '../../client/transports.ts';
 import type { Clock } from '../../core/index.ts';
@@ -189,13 +190,6 @@ export class UpstreamProcess {
 async function killTree(child: ChildProcess): Promise<void> {
   if (!WINDOWS) child.kill('SIGKILL');
   else await new Promise((resolve) => execFile('taskkill', ['/pid', String(child.pid), '/T', '/F'], resolve));
-}
-
-async function within(ms: number, clock: Clock, what: Promise<unknown>): Promise<void> {
-  let late: () => void = () => {};
-  const timer = clock.setTimer(ms, () => late());
-  await Promise.race([what, new Promise<void>((resolve) => (late = resolve))]);
-  timer.cancel();
 }
 
 function cannotStart(reason: string, cause?: unknown): RemoteUnreachableError {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../../../core/index.ts';
 import { endFamily, type FamilyEnd, familyOf } from '../../processes/process-family.ts';
 import { identify, markedWith, type ProcessIdentity } from '../../processes/process-table.ts';
+import { within } from '../../processes/within.ts';
 import type { StartTrouble } from '../job-files.ts';
 import type { ShellCommand } from '../options.ts';
 
@@ -133,13 +134,6 @@ function readable(text: string, folder: string): number {
   const fd = openSync(path, 'r');
   rmSync(path, { force: true });
   return fd;
-}
-
-async function within(ms: number, clock: Clock, what: Promise<unknown>): Promise<void> {
-  let late: () => void = () => {};
-  const timer = clock.setTimer(ms, () => late());
-  await Promise.race([what, new Promise<void>((resolve) => (late = resolve))]);
-  timer.cancel();
 }
 
 function troubleOf(file: string, error: unknown): StartTrouble {
