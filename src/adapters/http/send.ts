@@ -1,5 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { unlessAborted } from '../../client/unless-aborted.ts';
 import type { Clock } from '../../core/index.ts';
 import { checkedAddresses, type Lookup } from './addresses.ts';
 import { answerOf, type HttpAnswer, headerOf } from './answer.ts';
@@ -120,6 +121,7 @@ export async function addressesOf(url: URL, { origin, others, allowPrivate, look
   const named = [origin, ...others.keys()].some((one) => new URL(one).hostname === url.hostname);
   const literal = named && (url.hostname === 'localhost' || /^(\[.*\]|[\d.]+)$/.test(url.hostname));
   try {
+    // Resolving a name cannot be stopped, only left alone.
     return await unlessAborted(
       checkedAddresses(url.hostname, { allowPrivate: allowPrivate || literal, lookup }),
       signal,
@@ -141,19 +143,4 @@ function headersFor(url: URL, request: HttpRequest, body: string | undefined, { 
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(trusted && request.configured),
   };
-}
-
-/** Resolving a name cannot be stopped, only left alone. */
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  let aborted = (): void => {};
-  const over = new Promise<never>((_, reject) => {
-    aborted = () => reject(signal.reason);
-    signal.addEventListener('abort', aborted, { once: true });
-  });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    signal.removeEventListener('abort', aborted);
-  }
 }
