@@ -53,6 +53,11 @@ export function time(text: string): number {
   throw new InvalidArgumentError('Give a time: 500ms, 30s, 5m, 2h, at most 24d.');
 }
 
+/** Collects the values of an option that may be given more than once. */
+export function several(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
 /** A JSON object. @param where as errors name it @throws {CliError} */
 export function objectOf(text: string, where: string): JsonObject {
   let value: unknown;

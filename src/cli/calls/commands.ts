@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { printingLines } from '../log-lines.ts';
 import type { Output } from '../output.ts';
-import { count, time } from '../parse.ts';
+import { count, several, time } from '../parse.ts';
 import type { AnswerOptions } from './answer.ts';
 import type { CallCommandOptions, WaitOptions } from './call.ts';
 import type { CallLogOptions, ListOptions } from './manage.ts';
@@ -130,8 +130,4 @@ function reaching(made: Command): Command {
     .option('--env <name>', 'a variable of the environment that the command after -- gets', several)
     .option('--stderr <file>', 'keep what a server that is a command writes for its operator')
     .usage(`${made.usage()} [-- command...]`);
-}
-
-function several(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

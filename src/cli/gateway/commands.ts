@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Output } from '../output.ts';
-import { duration } from '../parse.ts';
+import { duration, several } from '../parse.ts';
 import type { WrapRunOptions } from './wrap.ts';
 import { MODES, type WrapOptions } from './wrap-options.ts';
 
@@ -9,15 +9,15 @@ export function gatewayCommands(output: Output, rest: readonly string[]): Comman
   const wrap = new Command('wrap')
     .description('put durable tasks in front of a server: of a command after --, or of an address')
     .option('--url <url>', 'the server is there')
-    .option('--header-env <name=variable>', 'send it a header whose value is in a variable', collect)
-    .option('--header <header>', 'send it a header, as "Name: value"; secrets belong into --header-env', collect)
+    .option('--header-env <name=variable>', 'send it a header whose value is in a variable', several)
+    .option('--header <header>', 'send it a header, as "Name: value"; secrets belong into --header-env', several)
     .option('--forward-authorization', "send it its caller's Authorization; kept in memory only")
     .addOption(
       new Option('--mode <mode>', 'every tool a task, none, or those that turn out to be slow')
         .choices(MODES)
         .default('task'),
     )
-    .option('--tool <name=mode>', 'the same for single tools, by name or pattern', collect)
+    .option('--tool <name=mode>', 'the same for single tools, by name or pattern', several)
     .addOption(
       new Option('--on-lost <rule>', 'what becomes of a call that was lost with its server').choices(['fail', 'rerun']),
     )
@@ -36,8 +36,4 @@ export function gatewayCommands(output: Output, rest: readonly string[]): Comman
       await run(options, rest, output);
     });
   return [wrap];
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { Finish } from '../calls/commands.ts';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
-import { time } from '../parse.ts';
+import { several, time } from '../parse.ts';
 import type { AskOptions } from './ask.ts';
 import type { RunOptions } from './run.ts';
 
@@ -68,8 +68,4 @@ export function jobCommands(output: Output, rest: readonly string[], finish: Fin
       finish(await run(options, process.env, output));
     });
   return [run, ask];
-}
-
-function several(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Output } from '../../output.ts';
-import { time } from '../../parse.ts';
+import { several, time } from '../../parse.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 /** `longcall doctor`: how servers and hosts are served, and why. What does the work is loaded when it is needed. */
@@ -10,8 +10,8 @@ export function doctorCommand(output: Output, rest: readonly string[], finish: (
     .argument('[file]', "a gateway's configuration, whose servers are looked at")
     .option('--config <file>', "a host's file, whose servers are looked at")
     .option('--url <url>', 'a server to look at; or give a command after --')
-    .option('--header <header>', 'send it a header, as "Name: value"; secrets belong into --header-env', collect)
-    .option('--header-env <name=variable>', 'send it a header whose value is in a variable', collect)
+    .option('--header <header>', 'send it a header, as "Name: value"; secrets belong into --header-env', several)
+    .option('--header-env <name=variable>', 'send it a header whose value is in a variable', several)
     .option('--state <folder>', 'where tasks are kept, instead of where the file says or the daemon keeps them')
     .addOption(new Option('--timeout <time>', 'how long to look at a server').argParser(time).default(10_000, '10s'))
     .option('--strict', 'exit code 1 for warnings too')
@@ -25,8 +25,4 @@ export function doctorCommand(output: Output, rest: readonly string[], finish: (
       const { doctor } = await import('./doctor.ts');
       finish(await doctor(file, options, rest, output));
     });
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
