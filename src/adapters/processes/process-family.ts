@@ -77,14 +77,14 @@ export async function endFamily(leader: ProcessIdentity, options: EndOptions): P
   const alive = setInterval(() => {}, 60_000); // Timers of the clock do not keep this process here until all is over.
   try {
     find();
-    for (const one of living()) signal(one, 'SIGTERM');
+    for (const one of living()) signalTo(one, 'SIGTERM');
     let left = await waitUntilGone(living, clock, termGraceMs);
     find();
     left = living();
     const killed = left.length;
     const until = clock.monotonic() + KILL_WAIT_MS;
     while (left.length > 0 && clock.monotonic() < until) {
-      for (const one of left) signal(one, 'SIGKILL');
+      for (const one of left) signalTo(one, 'SIGKILL');
       left = await waitUntilGone(living, clock, LOOK_MS);
       if (left.length > 0) continue;
       find();
@@ -110,7 +110,7 @@ async function waitUntilGone(
 }
 
 /** Never to somebody who only has its number: looked at right before. */
-function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
+export function signalTo(identity: ProcessIdentity, name: NodeJS.Signals): void {
   if (!isAlive(identity)) return;
   try {
     process.kill(identity.pid, name);

@@ -77,9 +77,8 @@ export class JobFiles {
     this.folder = join(jobs, key);
   }
 
-  /** @returns false: it was there */
-  make(): boolean {
-    return mkdirSync(this.folder, { recursive: true, mode: 0o700 }) !== undefined;
+  make(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
   }
 
   get exists(): boolean {

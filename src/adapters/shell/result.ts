@@ -1,5 +1,4 @@
-import type { JobEnd, JsonObject, JsonValue } from '../../core/index.ts';
-import { isJsonObject, plainText } from '../../core/index.ts';
+import { isJsonObject, type JobEnd, type JsonObject, type JsonValue, plainText } from '../../core/index.ts';
 import type { Frame } from './frames.ts';
 import type { JobExit } from './job-files.ts';
 import { readFrames } from './log-lines.ts';

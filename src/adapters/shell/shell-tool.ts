@@ -1,7 +1,7 @@
 import { mkdirSync, watch } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { type JobAdapter, type JobContext, type JobSnapshot, NonRetryableError, taskLogUri } from '../../core/index.ts';
-import { isAlive } from '../processes/process-table.ts';
+import { signalTo } from '../processes/process-family.ts';
 import { JobFiles, type JobStanding } from './job-files.ts';
 import { readLines } from './log-lines.ts';
 import { endLeftovers, isIdentity, runnerState } from './look.ts';
@@ -161,23 +161,15 @@ async function ended(files: JobFiles, key: string, graceMs: number): Promise<voi
   if (state.is === 'alive' && !state.here) return; // It looks for that itself.
   if (state.is === 'alive') {
     const { runner } = state.record;
-    // Told, it need not find out by looking. Only ever the one that was started for this job.
-    if (!isIdentity(runner) || isAlive(runner)) signalTo(runner.pid, 'SIGTERM');
+    // Told, it need not find out by looking, as it does where it cannot be told apart from others.
+    if (isIdentity(runner)) signalTo(runner, 'SIGTERM');
     const until = performance.now() + graceMs + CANCEL_PATIENCE_MS;
     while (performance.now() < until && runnerState(files).is === 'alive') {
       if (files.exit !== undefined) return;
       await new Promise((resolve) => setTimeout(resolve, CANCEL_LOOK_MS));
     }
     if (files.exit !== undefined) return;
-    if (isIdentity(runner) && isAlive(runner)) signalTo(runner.pid, 'SIGKILL');
+    if (isIdentity(runner)) signalTo(runner, 'SIGKILL');
   }
   await endLeftovers(files, key, graceMs);
-}
-
-function signalTo(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It ended in between.
-  }
 }
