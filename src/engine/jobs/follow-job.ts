@@ -30,7 +30,8 @@ export async function followJob<Args, Ref extends JsonValue>(
   const { adapter, support, task, options, context, id } = one;
   let ref = known;
   const log = new JobLog(one, state, () => ref);
-  const news = new News(() => Promise.race([adapter.changed?.(ref, context) ?? forever(), support.jobs.hint(id)]));
+  const news = new News(() => adapter.changed?.(ref, context));
+  support.jobs.onHint(id, news.ring);
   const questions = new JobQuestions({
     support,
     log: (text, level) => task.log(`${options.origin ?? one.name} ${text}`, level),
@@ -84,7 +85,8 @@ class News {
   #rung = true;
   /** Waits in a row that news have ended. */
   #inARow = 0;
-  promise: Promise<void> | undefined;
+  #wake = (): void => {};
+  promise: Promise<void> = Promise.resolve();
 
   constructor(begin: () => Promise<void> | undefined) {
     this.#begin = begin;
@@ -93,21 +95,23 @@ class News {
   listen(): void {
     if (!this.#rung) return;
     this.#rung = false;
-    const rung = (): void => {
-      this.#rung = true;
-    };
-    this.promise = this.#begin()?.then(rung, rung);
+    this.promise = new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#begin()?.then(this.ring, this.ring);
   }
+
+  /** There is some, whoever told of it. */
+  readonly ring = (): void => {
+    this.#rung = true;
+    this.#wake();
+  };
 
   /** Whether there is so much news that looking at all of it is not worth it. */
   isNoisy(): boolean {
     this.#inARow = this.#rung ? this.#inARow + 1 : 0;
     return this.#inARow > QUIET_NEWS;
   }
-}
-
-function forever(): Promise<void> {
-  return new Promise(() => {});
 }
 
 function tell<Args, Ref extends JsonValue>(

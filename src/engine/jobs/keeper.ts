@@ -37,7 +37,8 @@ interface Entry {
 export class JobKeeper {
   readonly #parts: KeeperParts;
   readonly #jobs = new Map<string, Entry>();
-  readonly #hints = new Map<string, { hint: Promise<void>; give: () => void }>();
+  /** Who looks at a job here. */
+  readonly #hints = new Map<string, () => void>();
   #stopped = false;
 
   constructor(parts: KeeperParts) {
@@ -78,22 +79,14 @@ export class JobKeeper {
     return this.#jobs.get(key)?.taskId;
   }
 
-  /** Resolves at the next `hinted` of a job. */
-  hint(key: string): Promise<void> {
-    const known = this.#hints.get(key);
-    if (known !== undefined) return known.hint;
-    let give = (): void => {};
-    const hint = new Promise<void>((resolve) => {
-      give = resolve;
-    });
-    this.#hints.set(key, { hint, give });
-    return hint;
+  /** Calls back whenever a job may have news, until it is forgotten, or somebody else here looks at it. */
+  onHint(key: string, listener: () => void): void {
+    this.#hints.set(key, listener);
   }
 
   /** A job may have news: whoever waits to look at it here looks now. */
   hinted(key: string): void {
-    this.#hints.get(key)?.give();
-    this.#hints.delete(key);
+    this.#hints.get(key)?.();
   }
 
   stop(): void {
